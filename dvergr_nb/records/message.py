@@ -1,0 +1,142 @@
+"""The message: immutable, in one thread, from one sender to one actor or to everyone.
+
+A message to `_activity` reports what a Run did; its facts are typed. Vocabularies are closed: an unknown key is an error,
+so that a misspelt one cannot hide.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dvergr_nb.errors import BadMessage
+from dvergr_nb.ids import MessageId, RunId, is_id
+from dvergr_nb.records.text import clipped, mended
+
+ACTIVITY: Final = "_activity"
+"""Reserved address of what Runs report; nobody listens on it, so it never wakes an actor."""
+RUNS: Final = "_runs"
+"""Reserved address of the private inputs and outputs of Runs."""
+
+METADATA_KEYS: Final = frozenset(
+    """role source-user source-username source-user-id audience mentions attachment provenance object tool-uses activities
+    reasoning kind from source schedule-id notification/type notification/agent notification/task notification/elapsed
+    run-id""".split()
+)
+"""The closed vocabulary of message metadata. `run-id` and `activities` have fields of their own and are refused here too."""
+SUB_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "attachment": frozenset({"blob-id", "node-id", "mime", "name", "size"}),
+    "provenance": frozenset({"mode", "source"}),
+    "object": frozenset({"kind", "id"}),
+}
+CONTENT_LIMIT: Final = 4_000_000
+"""Longest content, in characters; what is longer belongs into a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing a Run did. Never arguments or results: those are not for everyone who may read a thread."""
+
+    id: str
+    run_id: RunId | None = None
+    kind: str
+    """`tool`, `run`, `budget`, `observation`, `progress`, …"""
+    verb: str
+    """`invoke`, `fail`, `exhaust`, `inspect`, `report`, …"""
+    status: str | None = None
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    outcome: str | None = None
+    critical: bool | None = None
+    at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. `thread_root_id` of a top-level message is its own id."""
+
+    id: MessageId
+    tenant_id: str
+    user_id: str
+    room: str
+    sender: str
+    to: str | None = None
+    """An actor, a reserved address, or None for everyone."""
+    content: str = ""
+    reply_to: MessageId | None = None
+    thread_root_id: MessageId
+    """For a reply, what the sender believes; the room decides when it is stored."""
+    run_id: RunId | None = None
+    """The Run whose output or activity this is."""
+    type: str = "user/message"
+    kind: str | None = None
+    """For activity without facts: `print`, `progress`, `note`, `error`, `dropped`; for a Run's output: `result`."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    facts: tuple[Fact, ...] = ()
+    created_at: dt.datetime
+
+
+def checked(message: Message) -> Message:
+    """The message, its text mended. Raises `BadMessage` where its shape breaks a rule."""
+    _check_ids(message)
+    _check_metadata(message.metadata)
+    for fact in message.facts:
+        _check_fact(fact, message.run_id)
+    if not isinstance(message.content, str) or len(message.content) > CONTENT_LIMIT:
+        raise BadMessage("invalid-content", f"content must be text of at most {CONTENT_LIMIT:,} characters")
+    mended_content = mended(message.content)
+    if mended_content is message.content and not message.metadata:
+        return message
+    return _replaced(message, mended_content)
+
+
+def _replaced(message: Message, content: str) -> Message:
+    import dataclasses
+
+    metadata = json.loads(mended(json.dumps(message.metadata, ensure_ascii=False)))
+    return dataclasses.replace(message, content=content, metadata=metadata)
+
+
+def _check_ids(message: Message) -> None:
+    for name in ("id", "reply_to", "run_id"):
+        value = getattr(message, name)
+        if value is not None and not is_id(value):
+            raise BadMessage(f"invalid-{name.replace('_', '-')}", f"{name} must be a UUID, not {clipped(repr(value), 60)}")
+    root = message.thread_root_id
+    if not is_id(root) or (message.reply_to is None and root != message.id):
+        raise BadMessage("invalid-thread-root", f"a top-level message is the root of its own thread, not {clipped(repr(root), 60)}")
+
+
+def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    own_field = {"run-id": "run_id", "activities": "facts"}
+    for key, value in metadata.items():
+        if key in own_field:
+            raise BadMessage("unknown-message-metadata", f"metadata {key!r} has a field of its own: {own_field[key]}")
+        if key not in METADATA_KEYS:
+            raise BadMessage("unknown-message-metadata", f"unknown message metadata {clipped(repr(key), 60)}")
+        known = SUB_KEYS.get(key)
+        if known and (not isinstance(value, Mapping) or set(value) - known):
+            raise BadMessage("unknown-message-metadata", f"metadata {key!r} may hold only {', '.join(sorted(known))}")
+    try:
+        json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as problem:
+        raise BadMessage("invalid-message-metadata", f"metadata must be plain data: {problem}") from None
+
+
+def _check_fact(fact: Fact, run_id: RunId | None) -> None:
+    if not is_id(fact.id):
+        raise BadMessage("invalid-activity", f"an activity fact needs a UUID as id, not {clipped(repr(fact.id), 60)}")
+    for name in ("kind", "verb", "status", "tool_name", "tool_use_id", "outcome"):
+        value = getattr(fact, name)
+        needed = name in ("kind", "verb")
+        if (value is None and needed) or not isinstance(value, str | None) or value == "":
+            raise BadMessage("invalid-activity", f"{name} of an activity fact must be a word, not {clipped(repr(value), 60)}")
+    if not isinstance(fact.critical, bool | None):
+        raise BadMessage("invalid-activity", f"critical of an activity fact is true or false, not {clipped(repr(fact.critical), 60)}")
+    if fact.at is not None and (not isinstance(fact.at, dt.datetime) or fact.at.tzinfo is None):
+        raise BadMessage("invalid-activity", "at of an activity fact must be an aware time")
+    if run_id is not None and fact.run_id != run_id:
+        raise BadMessage("invalid-activity", f"an activity fact of Run {fact.run_id} in a message of Run {run_id}")

@@ -1,0 +1,143 @@
+"""The typed operations that cross the border to a store, and what it answers.
+
+A unit is applied whole or not at all. Ids are made by the caller, so a unit that is sent again after a lost answer is
+harmless. This border, not SQL, is what another backend or another process implements.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from dvergr_nb.ids import BootId, MessageId, RunId
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.pause import Envelope
+from dvergr_nb.records.room import Room
+from dvergr_nb.records.run import Run, RunStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRoom:
+    """Makes a room, or finds it. Answer: `Opened`."""
+
+    room: Room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """Stores a message; the room decides its thread root. First write wins. Answer: `Posted`."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Stores an activity message and its facts. Its Run must be in that room. Answer: `Posted`."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admit:
+    """Stores a Run as running, with the trigger message where it is new. Answer: `Admitted` or `KeyTaken`.
+
+    Without `message` the trigger must be in the Run's room already. A trigger that is not the root of a thread made by this
+    very unit takes the open slot of room, thread and actor; where another Run has it, `ThreadBusy` is raised.
+    """
+
+    run: Run
+    message: Message | None = None
+    key: str | None = None
+    """Where the key was used before, nothing is stored and the first Run is the answer, whatever its status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """Moves a Run to a terminal or waiting status, with its output and last activity, and frees what it held.
+
+    Compare-and-set from `found`. Answer: `Moved`; where it hits no row, `MoveRefused` is raised and nothing is stored.
+    A completed Run some of whose activity could not be stored ends failed, `record-lost`: the row in the answer decides.
+    """
+
+    run_id: RunId
+    tenant_id: str
+    found: RunStatus = RunStatus.RUNNING
+    status: RunStatus
+    reason: str | None = None
+    error: str | None = None
+    steps: int = 0
+    at: dt.datetime
+    messages: tuple[Message, ...] = ()
+    envelopes: tuple[Envelope, ...] = ()
+    """Exactly when it pauses: what a person must decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """Moves a waiting Run to running in another kernel life and takes its envelopes away. Answer: `Moved`."""
+
+    run_id: RunId
+    tenant_id: str
+    boot_id: BootId
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Notes that a Run has observed the end of another. Both in this store, the cause terminal. Answer: `Noted`."""
+
+    run_id: RunId
+    cause_id: RunId
+    tenant_id: str
+    at: dt.datetime
+
+
+Unit = OpenRoom | Post | Record | Admit | End | Resume | Cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The room, and whether it was new."""
+
+    room: Room
+    inserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """Whether the message was new, and the thread root that the room decided on."""
+
+    inserted: bool
+    thread_root_id: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """The row, and the root of its thread."""
+
+    run: Run
+    thread_root_id: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyTaken:
+    """The Run that used the key first."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The row after the move."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """The causes the Run has now."""
+
+    causes: tuple[RunId, ...]
+
+
+Answer = Opened | Posted | Admitted | KeyTaken | Moved | Noted

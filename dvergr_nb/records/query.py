@@ -1,0 +1,52 @@
+"""What can be asked of the store, as data."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Final
+
+from dvergr_nb.errors import BadFilter
+from dvergr_nb.ids import RunId
+
+RUNS_LIMIT: Final = 100
+"""How many Runs a listing holds unless told otherwise; the newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which Runs, newest first. All filters apply before `limit`."""
+
+    room: str | None = None
+    actor: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    tag: str | None = None
+    since: dt.datetime | None = None
+    """Started at or after."""
+    tree: RunId | None = None
+    """This Run and its descendants by `parent`, breadth first; goes with `room` and `limit` only."""
+    limit: int | None = RUNS_LIMIT
+    """None: all of them."""
+
+    def __post_init__(self) -> None:
+        if self.tree is not None and (self.actor or self.status or self.kind or self.tag or self.since):
+            raise BadFilter("tree goes with room and limit only: a filtered tree would have holes (incompatible-run-filters)")
+        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
+            raise BadFilter(f"limit must be a whole number from 1, or None for all, not {self.limit!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFilter:
+    """Which messages, oldest first; `limit` keeps the last ones."""
+
+    room: str | None = None
+    thread: str | None = None
+    run: RunId | None = None
+    since: dt.datetime | None = None
+    """Strictly after."""
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
+            raise BadFilter(f"limit must be a whole number from 1, or None for all, not {self.limit!r}")

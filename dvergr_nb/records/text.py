@@ -1,0 +1,30 @@
+"""Text as it may be stored and shown."""
+
+from __future__ import annotations
+
+ELLIPSIS = "…"
+
+
+def mended(text: str) -> str:
+    """The text with what is no Unicode, or what DuckDB cannot hold, replaced by U+FFFD.
+
+    Lone surrogates have no UTF-8 form. NUL has one, but ends a text in too many programs that will read the store.
+    """
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clipped(text: str, limit: int) -> str:
+    """At most `limit` characters, the last one an ellipsis where something was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
+
+
+def first_line(text: str, limit: int = 200) -> str:
+    """The first line that is not blank, clipped; empty where there is none."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return clipped(line, limit)

@@ -1,0 +1,1 @@
+"""What is live: admission, bodies, cancelling, ends, and those who watch."""

@@ -1,0 +1,52 @@
+"""What the runtime needs of others, as Protocols. It knows no database, no widget and no kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.operation import Answer, Unit
+from dvergr_nb.records.pause import Envelope
+from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.run import Run
+
+Then = Callable[["Future[Answer]"], None]
+"""Called with the settled future, on the home loop."""
+
+
+class Store(Protocol):
+    """Durable rows. `submit` may be called in any thread and never waits; the reads wait at most 2 s for what was said before."""
+
+    def submit(self, unit: Unit, then: Then | None = None) -> Future[Answer]:
+        """Queues the unit. The future is set when COMMIT has returned, or with the error that kept the unit out.
+
+        `then`, where given, is called afterwards through the home loop, in the order of submission: one wake-up of the loop
+        per batch.
+        """
+
+    def backlog(self) -> int:
+        """How many units wait to be written."""
+
+    def run(self, run_id: RunId) -> Run | None: ...
+
+    def runs(self, wanted: RunFilter) -> Sequence[Run]: ...
+
+    def message(self, message_id: MessageId) -> Message | None: ...
+
+    def messages(self, wanted: MessageFilter) -> Sequence[Message]: ...
+
+    def envelopes(self, run_id: RunId) -> Sequence[Envelope]: ...
+
+    def causes(self, run_id: RunId) -> Sequence[RunId]: ...
+
+    def ids_like(self, piece: str) -> Sequence[RunId]:
+        """Ids of Runs that begin or end with the piece, newest first, at most 20."""
+
+    def nearest_ids(self, piece: str) -> Sequence[RunId]:
+        """The 3 ids that look most like the piece."""
+
+    def flush(self, timeout_s: float) -> bool:
+        """Waits until all that was submitted before is settled; false when it took longer."""
