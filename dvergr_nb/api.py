@@ -1,0 +1,190 @@
+"""The module functions: what a person calls as `d.job(…)`, `d.runs(…)`, each on the current session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+from dvergr_nb.errors import SessionClosed
+from dvergr_nb.records.event import Event
+from dvergr_nb.records.room import DEFAULT_ROOM
+from dvergr_nb.records.run import LiveRun, Run
+from dvergr_nb.runtime.body import Body
+from dvergr_nb.runtime.cancel import Hook
+from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.home import Home
+from dvergr_nb.session import DEFAULT_PATH, RunRef, Session
+
+
+class Kernel:
+    """Which session is current in this process. There is one: `KERNEL`."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.home: Home | None = None
+        """The loop new sessions live on, where the extension has told us."""
+        self.config: dict[str, str] = {}
+        """`path`, `tenant_id`, `user_id` and `room` of sessions that are opened without saying so."""
+        self.on_open: Callable[[Session], object] | None = None
+        self._closed_path: str | None = None
+
+    def connect(self, path: str | Path | None, **who: str | None) -> Session:
+        """Opens the store at `path` and makes it current; the one that is open already is given again."""
+        wanted = str(path or self.config.get("path") or DEFAULT_PATH)
+        if self.session is not None and self.session.is_open:
+            if wanted != ":memory:" and _same(wanted, self.session.path) and not any(who.values()):
+                return self.session
+            self.session.close()
+        settings = {**{k: v for k, v in self.config.items() if k != "path"}, **{k: v for k, v in who.items() if v is not None}}
+        home = self.home if self.home is not None and not self.home.is_gone else None
+        self.session = Session(wanted, home=home, **settings)
+        self._closed_path = None
+        if self.on_open is not None:
+            self.on_open(self.session)
+        return self.session
+
+    def current(self) -> Session:
+        """The current session; the first call opens the default store. Raises `SessionClosed` after `close`."""
+        session = self.session
+        if session is None and self._closed_path is None:
+            return self.connect(None)
+        if session is not None and session.is_open and not session.home.is_gone:
+            return session
+        if session is not None and session.is_open:
+            session.close(force=True)
+            return self.connect(session.path)
+        raise SessionClosed(session.path if session is not None else self._closed_path)
+
+    def close(self, *, force: bool = False) -> None:
+        """Closes the current session; with live Runs only by force."""
+        if self.session is not None:
+            self.session.close(force=force)
+            self._closed_path = self.session.path
+
+
+def _same(wanted: str, open_path: str) -> bool:
+    return Path(wanted).resolve() == Path(open_path).resolve()
+
+
+KERNEL = Kernel()
+
+
+def connect(
+    path: str | Path | None = None, *, tenant_id: str | None = None, user_id: str | None = None, room: str | None = None
+) -> Session:
+    """Opens a store and makes it the current one; `.dvergr/store.duckdb` unless told otherwise, `":memory:"` for a throw-away.
+
+    The session is a context manager, with and without `async`; leaving it closes the store. Raises `StoreBusy`,
+    `NotAStore`, `StoreDamaged`, `StoreTooNew` or `StoreFailed`, and changes nothing then.
+    """
+    return KERNEL.connect(path, tenant_id=tenant_id, user_id=user_id, room=room)
+
+
+def current_session() -> Session:
+    """The current session; opens the default store where none was opened yet."""
+    return KERNEL.current()
+
+
+def job(work: Any, *args: Any, **options: Any) -> RunHandle:
+    """Starts `work(*args, **kwargs)` as a Run and gives its handle at once; the body starts when its row is durable.
+
+    Options: `label kind room actor parent key tags timeout idle_timeout`; other keywords go to the function.
+    """
+    return current_session().job(work, *args, **options)
+
+
+def start(body: Body, *, actor: str, **options: Any) -> RunHandle:
+    """Starts a body of your own as a Run of `actor`; `Session.start` has the options."""
+    return current_session().start(body, actor=actor, **options)
+
+
+def active_runs(room: str | None = None) -> list[LiveRun]:
+    """The Runs that live in this kernel, oldest first."""
+    return current_session().active_runs(room)
+
+
+def runs(room: str | None = None, **filters: Any) -> list[Run]:
+    """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
+    return current_session().runs(room, **filters)
+
+
+def run(run_id: RunRef) -> Run:
+    """One Run, by handle, id or an unambiguous piece of an id."""
+    return current_session().run(run_id)
+
+
+def watch_runs(key: Hashable, tell: Callable[[Event], object]) -> Hashable:
+    """Has `tell` called with a snapshot at once and then with every change, in order; replaces that key's subscriber."""
+    return current_session().watch_runs(key, tell)
+
+
+def unwatch_runs(key: Hashable) -> None:
+    """Ends the subscription of that key."""
+    current_session().unwatch_runs(key)
+
+
+def events() -> AsyncIterator[Event]:
+    """The same as an async iterator: `async for event in d.events()`."""
+    return current_session().events()
+
+
+def room_turn_running(room: str | None = None) -> bool:
+    """Whether anything lives in that room, or in any."""
+    return current_session().room_turn_running(room)
+
+
+def cancel_run(run_id: RunRef, *, after_step: bool = False) -> bool:
+    """Asks a Run to stop; false where it has ended or is unknown."""
+    return current_session().cancel_run(run_id, after_step=after_step)
+
+
+def cancel_room_turn(room: str | None = None, *, after_step: bool = False) -> int:
+    """Asks everything that lives in a room to stop; how many were asked."""
+    session = current_session()
+    return session.cancel_room_turn(room or session.room, after_step=after_step)
+
+
+def register_cancel_hook(run_id: RunRef, key: object, hook: Hook) -> bool:
+    """Has `hook` run on every request to stop that Run, at once where one came before; false where it does not live."""
+    return current_session().register_cancel_hook(run_id, key, hook)
+
+
+async def drain(timeout: float | None = None) -> list[RunHandle]:
+    """Waits until no Run lives any more: the last cell of a notebook that is executed as a whole."""
+    return await current_session().drain(timeout)
+
+
+def reconcile_orphaned_runs() -> int:
+    """Fails the `running` rows of kernel lives that are gone; done at every opening. How many there were."""
+    return current_session().reconcile_orphaned_runs()
+
+
+def sql(query: str, params: Any = None, *, limit_s: float = 30.0) -> Any:
+    """One read-only SELECT over the views `runs`, `messages` and `activity`, as a DataFrame.
+
+    Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`.
+    """
+    return current_session().store.sql(query, params, limit_s=limit_s).df()
+
+
+class Frames:
+    """DataFrames of what is on record: `d.frames.runs()`, `d.frames.messages()`, `d.frames.activity()`."""
+
+    def runs(self, room: str | None = None, **options: Any) -> Any:
+        """One row per Run, newest first; `arrow=True` gives an Arrow table."""
+        return current_session().store.frames.runs(room=room, **options)
+
+    def messages(self, room: str | None = None, **options: Any) -> Any:
+        """One row per message, oldest first; filters `thread` and `run` combine."""
+        return current_session().store.frames.messages(room=room, **options)
+
+    def activity(self, run: RunRef | None = None, **options: Any) -> Any:
+        """One row per fact or report of a Run, joined to its Run, actor, thread and trigger."""
+        session = current_session()
+        return session.store.frames.activity(run=None if run is None else session.resolve(run), **options)
+
+
+frames = Frames()
+
+__all__ = ["DEFAULT_ROOM", "KERNEL", "Frames", "Kernel"]

@@ -1,0 +1,43 @@
+"""What a Run executes, seen from the runtime: a body and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dvergr_nb.records.pause import Envelope
+
+if TYPE_CHECKING:
+    from dvergr_nb.runtime.context import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The body returned. `value` stays in the kernel; `reply` is what the record keeps of it."""
+
+    value: Any = None
+    reply: str | None = None
+    reason: str | None = None
+    """A word that says more about a completed Run, for instance `silent`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """The body stopped where it can go on: a pausing reason with its envelopes, or another waiting reason without."""
+
+    reason: str
+    envelopes: tuple[Envelope, ...] = ()
+    reply: str | None = None
+
+
+Outcome = Done | Pause
+
+
+class Body(Protocol):
+    """One segment of a Run's work."""
+
+    place: str
+    """`loop` or `thread`."""
+
+    async def execute(self, ctx: Context) -> Outcome:
+        """Does the work. What it raises fails the Run; `CancelledError` after a request cancels it."""

@@ -1,0 +1,105 @@
+"""Stopping: a token per Run. It belongs to the Run, so that the actor's next Run is untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from dvergr_nb.records.run import Reason
+
+log = logging.getLogger(__name__)
+
+Hook = Callable[[], object]
+
+FAILING: Final = frozenset({Reason.TIMEOUT})
+"""Stops that fail a Run. Any other cancels it, and cancelled wins over failed."""
+
+
+class Aborted(asyncio.CancelledError):
+    """Raised in a body whose process was told to abort; the text is the reason given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A request to stop: the reason the Run will have, when it was asked, and what to say of it."""
+
+    reason: str
+    at: dt.datetime
+    detail: str = ""
+    after_step: bool = False
+    """Whether the current step may still finish: nothing is interrupted, the next check stops."""
+
+
+class CancelToken:
+    """Whether a Run was asked to stop. Safe in any thread; sticky, also before the body exists."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stop: Stop | None = None
+        self._hooks: dict[object, Hook] = {}
+        self._has_checked = False
+
+    @property
+    def stop(self) -> Stop | None:
+        """The request that counts, None while there is none."""
+        return self._stop
+
+    @property
+    def has_checked(self) -> bool:
+        """Whether the body has ever looked, so that a request can reach it."""
+        return self._has_checked
+
+    def request(self, stop: Stop) -> bool:
+        """Notes the request and runs the hooks, every time. True for the first one."""
+        with self._lock:
+            first = self._stop is None
+            if self._stop is None or _outranks(stop, self._stop):
+                self._stop = stop
+            hooks = list(self._hooks.values())
+        for hook in hooks:
+            _run(hook)
+        return first
+
+    def check(self) -> None:
+        """The body looks: raises `Aborted` or `CancelledError` where a stop was requested."""
+        self._has_checked = True
+        self.raise_stop()
+
+    def raise_stop(self) -> None:
+        """Raises what a request to stop means, without counting as a look of the body."""
+        if self._stop is None:
+            return
+        if self._stop.reason == Reason.ABORTED:
+            raise Aborted(self._stop.detail or "aborted by manager")
+        raise asyncio.CancelledError(self._stop.detail or self._stop.reason)
+
+    def add_hook(self, key: object, hook: Hook) -> None:
+        """Has `hook` run on every request; at once where one came before. The same key replaces its hook."""
+        with self._lock:
+            self._hooks[key] = hook
+            late = self._stop is not None
+        if late:
+            _run(hook)
+
+    def remove_hook(self, key: object) -> None:
+        """Forgets the hook of that key, where there is one."""
+        with self._lock:
+            self._hooks.pop(key, None)
+
+
+def _outranks(new: Stop, old: Stop) -> bool:
+    if (new.reason in FAILING) != (old.reason in FAILING):
+        return old.reason in FAILING
+    return old.after_step and not new.after_step
+
+
+def _run(hook: Hook) -> None:
+    try:
+        hook()
+    except Exception:
+        log.exception("a cancel hook failed")

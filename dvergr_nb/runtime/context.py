@@ -1,0 +1,194 @@
+"""What a body is given: its Run, and the verbs that are the same for every kind of Run."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any, Final, Protocol
+
+from dvergr_nb.errors import BadInput
+from dvergr_nb.ids import Ids
+from dvergr_nb.records.message import Fact
+from dvergr_nb.records.operation import Answer
+from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
+from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.runtime.cancel import CancelToken
+
+PROGRESS_RECORD_S: Final = 1.0
+"""Progress is recorded when its label changes, when it is done, and otherwise at most this often."""
+
+
+class Reporter(Protocol):
+    """Takes what a body says to the store and to those who watch. Safe in any thread."""
+
+    @property
+    def run(self) -> LiveRun: ...
+
+    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Future[Answer] | None: ...
+
+    def progressed(self, progress: Progress) -> None: ...
+
+    def replied(self, text: str) -> None: ...
+
+    def now(self) -> Any: ...
+
+    @property
+    def on_loop(self) -> bool: ...
+
+    async def in_thread(self, work: Callable[[], Any]) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a checkpoint was told: go on, after these effects."""
+
+    type: str = "continue"
+    effects_applied: tuple[Mapping[str, Any], ...] = ()
+
+
+class Recorded:
+    """A record on its way. Await it to know that it is durable; a loop body that reports a lot is slowed by that."""
+
+    def __init__(self, future: Future[Answer] | None) -> None:
+        self._future = future
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._future is not None:
+            import asyncio
+
+            yield from asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+
+
+class Checked:
+    """The answer of a checkpoint: awaited on the loop, there already in a thread."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.decision = Decision()
+
+    def __await__(self) -> Generator[Any, None, Decision]:
+        yield  # one turn for the loop, so that a body of nothing but checkpoints does not hold it
+        self._context.raise_if_cancelled()
+        return self.decision
+
+
+class Context:
+    """One body's view of its Run. The same verbs are module functions that find it by themselves."""
+
+    def __init__(self, reporter: Reporter, token: CancelToken, ids: Ids) -> None:
+        self._reporter = reporter
+        self._ids = ids
+        self._recorded_at = float("-inf")
+        self._recorded_label = ""
+        self.token = token
+
+    @property
+    def run(self) -> LiveRun:
+        """The Run as it stands."""
+        return self._reporter.run
+
+    def raise_if_cancelled(self) -> None:
+        """Raises `CancelledError` where the Run was asked to stop, `Aborted` where its process was told to abort."""
+        self.token.check()
+
+    def checkpoint(self, state: Mapping[str, Any] | None = None, description: str = "") -> Checked:
+        """The place where a body can be stopped. On the loop: `await ctx.checkpoint()`; in a worker thread a plain call.
+
+        `state` is what an observer may see of the work so far, as plain data; `description` says it in words.
+        """
+        self.raise_if_cancelled()
+        if description or state:
+            self.activity(description or "checkpoint", kind="checkpoint")
+        return Checked(self)
+
+    def progress(self, done: float | None = None, total: float | None = None, label: str = "") -> None:
+        """Says how far the work is: `done` of `total`, and what it is at. Shown at once, recorded about once a second."""
+        for name, value in (("done", done), ("total", total)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or value != value):
+                raise BadInput(f"progress needs a number for {name}, not {value!r}")
+        said = Progress(done=done, total=total, label=clipped(mended(str(label)), LABEL_LIMIT))
+        self._reporter.progressed(said)
+        self._record_progress(said)
+
+    def _record_progress(self, said: Progress) -> None:
+        now = time.monotonic()
+        is_news = said.label != self._recorded_label or (said.done is not None and said.done == said.total)
+        if not is_news and now - self._recorded_at < PROGRESS_RECORD_S:
+            return
+        self._recorded_at, self._recorded_label = now, said.label
+        outcome = None if said.done is None else f"{said.done:g}" + (f"/{said.total:g}" if said.total is not None else "")
+        self._reporter.record("progress", said.label, (self._fact(kind="progress", verb="report", outcome=outcome),))
+
+    def activity(self, what: str | Mapping[str, Any], *, kind: str = "note") -> Recorded:
+        """Puts something the Run did on record: a text, or a typed fact such as `{"kind": "tool", "verb": "invoke"}`.
+
+        Facts carry `kind`, `verb`, `status`, `tool_name`, `tool_use_id`, `outcome`, `critical` and `at`. Raises `BadMessage`.
+        """
+        if isinstance(what, str):
+            return Recorded(self._reporter.record(kind, what, ()))
+        fact = self._fact(**what)
+        return Recorded(self._reporter.record(None, f"{fact.kind} {fact.verb}", (fact,)))
+
+    def _fact(self, **fields: Any) -> Fact:
+        known = {field.name for field in dataclasses.fields(Fact)} - {"id", "run_id"}
+        if strange := sorted(set(fields) - known):
+            raise BadInput(f"an activity fact has no {', '.join(strange)}; it may have {', '.join(sorted(known))}")
+        if missing := {"kind", "verb"} - set(fields):
+            raise BadInput(f"an activity fact needs {' and '.join(sorted(missing))}")
+        return Fact(**{"at": self._reporter.now(), **fields, "id": self._ids.message(), "run_id": self.run.id})
+
+    def reply(self, text: str) -> None:
+        """Gives the Run an output message. It is stored together with the Run's end."""
+        if not isinstance(text, str):
+            raise BadInput(f"a reply is text, not {type(text).__name__}")
+        self._reporter.replied(text)
+
+    async def in_thread(self, work: Callable[[], Any]) -> Any:
+        """What the function returns, run in a worker thread. It is awaited to its end: a thread cannot be interrupted."""
+        return await self._reporter.in_thread(work)
+
+
+CURRENT: ContextVar[Context | None] = ContextVar("dvergr_context", default=None)
+
+
+def current() -> Context | None:
+    """The context of the Run this code belongs to, None outside of one."""
+    return CURRENT.get()
+
+
+def _needed(verb: str) -> Context:
+    found = CURRENT.get()
+    if found is None:
+        raise BadInput(f"{verb}() belongs into the body of a Run; start one with d.job(…) or %%job")
+    return found
+
+
+def checkpoint(state: Mapping[str, Any] | None = None, description: str = "") -> Checked | Nothing:
+    """`ctx.checkpoint` of the current Run; outside of a Run it does nothing."""
+    found = CURRENT.get()
+    return Nothing() if found is None else found.checkpoint(state, description)
+
+
+def progress(done: float | None = None, total: float | None = None, label: str = "") -> None:
+    """`ctx.progress` of the current Run."""
+    _needed("progress").progress(done, total, label)
+
+
+def raise_if_cancelled() -> None:
+    """`ctx.raise_if_cancelled` of the current Run; outside of a Run it does nothing."""
+    found = CURRENT.get()
+    if found is not None:
+        found.raise_if_cancelled()
+
+
+class Nothing:
+    """The checkpoint of code that belongs to no Run: there is nothing to wait for."""
+
+    decision = Decision()
+
+    def __await__(self) -> Generator[Any, None, Decision]:
+        yield from ()
+        return self.decision

@@ -1,0 +1,213 @@
+"""A Run as it lives in this kernel: its row, its body's voice, and what only the kernel knows of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import datetime as dt
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dvergr_nb.clock import Clock
+from dvergr_nb.ids import Ids, MessageId
+from dvergr_nb.records import message as messages
+from dvergr_nb.records.event import RunActivity, RunProgressed
+from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.operation import Answer, Posted, Record
+from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
+from dvergr_nb.records.text import clipped
+from dvergr_nb.runtime.body import Body
+from dvergr_nb.runtime.bus import Bus
+from dvergr_nb.runtime.cancel import CancelToken
+from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.limits import Limits, Watch
+from dvergr_nb.runtime.ports import Store
+from dvergr_nb.runtime.prints import Prints
+from dvergr_nb.runtime.workers import Workers
+
+BACKLOG_LIMIT: Final = 5_000
+"""Units that may wait for the disk before a worker thread that reports is made to wait."""
+FLOOD_LIMIT: Final = 20_000
+"""Units that may wait for the disk before texts are dropped and counted."""
+SLOW_S: Final = 5.0
+"""Longest wait of one report in a worker thread."""
+REPLY_LIMIT: Final = 100_000
+"""Longest output message of a Run, in characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What an entry works with; the same for all Runs of a session."""
+
+    store: Store
+    home: Home
+    bus: Bus
+    clock: Clock
+    ids: Ids
+    workers: Workers
+
+
+class Entry:
+    """One live Run. It is the `Reporter` of its context; what a body says may come from any thread."""
+
+    def __init__(self, run: Run, body: Body, handle: RunHandle, limits: Limits, tools: Tools) -> None:
+        self.row = run
+        self.body = body
+        self.handle = handle
+        self.tools = tools
+        self.token = CancelToken()
+        self.thread_root_id: MessageId = run.trigger
+        self.home_context = contextvars.copy_context()
+        self.context = Context(self, self.token, tools.ids)
+        self.prints = Prints(tools.home, self.record_text, self._heard)
+        self.watch = Watch(tools.home, limits, self._expired)
+        self.task: asyncio.Task[None] | None = None
+        self.on_expired: Callable[[str], object] | None = None
+        self.over = False
+        """Whether its end has been decided; the first decision counts."""
+        self.begun = False
+        """Whether the task has taken its first step; a task cancelled before it would never run at all."""
+        self.in_worker = False
+        """Whether a worker thread holds the body now, so that its task must be left to end by itself."""
+        self.replies: list[Message] = []
+        self.cancel_requested_at: dt.datetime | None = None
+        self._progress: Progress | None = None
+        self._said = ""
+        self._activities = 0
+        self._dropped = 0
+        self._counting = threading.Lock()
+
+    # What others see -----------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> LiveRun:
+        """The Run with its live facts."""
+        is_cancelling = self.cancel_requested_at is not None and self.row.status is RunStatus.RUNNING
+        return live(
+            self.row,
+            status=RunStatus.CANCELLING if is_cancelling else self.row.status,
+            progress=self._progress,
+            activities=self._activities,
+            said=self._said,
+            place=self.body.place,
+            checks=not self.in_worker or self.token.has_checked,
+            cancel_requested_at=self.cancel_requested_at,
+        )
+
+    @property
+    def on_loop(self) -> bool:
+        """Whether the caller is on the home loop's thread."""
+        return self.tools.home.is_here
+
+    def now(self) -> dt.datetime:
+        """The session's time."""
+        return self.tools.clock.now()
+
+    # What the body says ----------------------------------------------------------------------------------------------
+
+    def record_text(self, kind: str, content: str) -> None:
+        """Puts a text on record, in order with the rest."""
+        self.record(kind, content, ())
+
+    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Future[Answer] | None:
+        """Queues one activity message. None where it was dropped because the disk is far behind."""
+        self.watch.stir()
+        if not self._has_room(bool(facts)):
+            return None
+        entry = self._message(ACTIVITY, content, kind, facts)
+        return self.tools.store.submit(Record(message=entry), lambda answer: self._recorded(entry, answer))
+
+    def _has_room(self, must: bool) -> bool:
+        store = self.tools.store
+        if store.backlog() > BACKLOG_LIMIT and not self.on_loop:
+            store.flush(SLOW_S)
+        if must or store.backlog() <= FLOOD_LIMIT:
+            return True
+        with self._counting:
+            self._dropped += 1
+        return False
+
+    def _recorded(self, entry: Message, answer: Future[Answer]) -> None:
+        if answer.exception() is not None:
+            return  # the store remembers: the Run will end failed, record-lost
+        posted = answer.result()
+        if isinstance(posted, Posted) and posted.inserted:
+            self._activities += 1
+            self.tools.bus.publish(lambda seq: RunActivity(seq=seq, run=self.run, message=entry), self.row.id)
+
+    def progressed(self, progress: Progress) -> None:
+        """Shows how far the body is."""
+        self.watch.stir()
+        self._progress = progress
+        self._changed()
+
+    def _heard(self, line: str) -> None:
+        self.watch.stir()
+        self._said = line
+        self._changed()
+
+    def _changed(self) -> None:
+        def tell() -> None:
+            self.tools.bus.publish_soon(self.row.id, lambda seq: RunProgressed(seq=seq, run=self.run))
+
+        tell() if self.on_loop else self.tools.home.post(tell)
+
+    def replied(self, text: str) -> None:
+        """Keeps an output message for the end."""
+        self.replies.append(self.output(text))
+
+    def output(self, text: str) -> Message:
+        """The output message with that text: private, a reply to the trigger."""
+        self._said = clipped(text, 2_000)
+        return self._message(RUNS, clipped(text, REPLY_LIMIT), "result", ())
+
+    def _message(self, to: str, content: str, kind: str | None, facts: tuple[Fact, ...]) -> Message:
+        row = self.row
+        return messages.checked(
+            Message(
+                id=self.tools.ids.message(),
+                tenant_id=row.tenant_id,
+                user_id=row.user_id,
+                room=row.room,
+                sender=row.actor,
+                to=to,
+                content=content,
+                reply_to=row.trigger,
+                thread_root_id=self.thread_root_id,
+                run_id=row.id,
+                type="agent/reply" if to == RUNS else "activity",
+                kind=kind,
+                facts=facts,
+                created_at=self.now(),
+            )
+        )
+
+    async def in_thread(self, work: Callable[[], Any]) -> Any:
+        """Runs a function of the body in a worker thread, to its end."""
+
+        def begun() -> None:
+            self.token.raise_stop()
+            self.in_worker = True
+
+        try:
+            return await self.tools.workers.run(work, begun)
+        finally:
+            self.in_worker = False
+
+    def close_voice(self) -> None:
+        """The last prints, and how many reports were dropped. After this the end may be written."""
+        self.watch.stop()
+        self.prints.close()
+        if self._dropped:
+            self.tools.store.submit(
+                Record(message=self._message(ACTIVITY, f"{self._dropped:,} reports were dropped: the disk was behind", "dropped", ()))
+            )
+
+    def _expired(self, why: str) -> None:
+        if self.on_expired is not None:
+            self.on_expired(why)

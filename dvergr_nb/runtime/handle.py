@@ -1,0 +1,190 @@
+"""The handle of a Run: what `job` gives back at once, and what a person awaits, cancels and looks at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from dvergr_nb.errors import DvergrError, RunCancelled, RunFailed, RunWaiting
+from dvergr_nb.ids import RunId, short
+from dvergr_nb.records.operation import Answer, KeyTaken
+from dvergr_nb.records.run import LiveRun, Run, RunStatus
+
+
+class Desk(Protocol):
+    """What a handle asks of the session it belongs to."""
+
+    def row_of(self, run_id: RunId) -> Run | None: ...
+
+    def cancel_run(self, run_id: RunId, *, after_step: bool = False) -> bool: ...
+
+    def activity_of(self, run_id: RunId) -> Any: ...
+
+    @property
+    def display(self) -> Display | None: ...
+
+
+class Display(Protocol):
+    """How a Run shows itself in a notebook; the extension registers one. Without it, a Run is a line of text."""
+
+    def bundle(self, handle: RunHandle, include: Any = None, exclude: Any = None) -> Any: ...
+
+    def card(self, handle: RunHandle) -> Any: ...
+
+
+class RunHandle:
+    """One Run, from before it is admitted to after it has ended.
+
+    `await run` gives the body's value and raises `RunFailed`, `RunCancelled` or `RunWaiting`; interrupting that wait never
+    cancels the Run. `await run.wait()` gives the handle and never raises for the Run's own end.
+    """
+
+    def __init__(self, run: Run, desk: Desk) -> None:
+        self._run = run
+        self._desk = desk
+        self.admission: Future[Answer] = Future()
+        """Set by the writer thread: what a sync caller that holds the loop may wait for."""
+        self._ready: Future[None] = Future()
+        self._done: Future[Run] = Future()
+        self._value: Any = None
+        self._problem: BaseException | None = None
+
+    @property
+    def id(self) -> RunId:
+        """The Run's id. Where a `key` was used before, the first Run's, from admission on."""
+        return self._run.id
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self._run.name
+
+    @property
+    def row(self) -> Run:
+        """The Run as it stands: live where it lives, else its durable row."""
+        return self._desk.row_of(self.id) or self._run
+
+    @property
+    def result(self) -> Any:
+        """What the body returned, None before that. Kept in this kernel only; the record has its clipped text."""
+        return self._value
+
+    @property
+    def admitted(self) -> Admission:
+        """Await it to know that the Run is durable; raises `ThreadBusy` and the like where it was refused."""
+        return Admission(self)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended or waits, or was refused."""
+        return self._done.done()
+
+    async def wait(self, timeout: float | None = None) -> RunHandle:
+        """The handle, once the Run has ended or waits. Raises `TimeoutError` after `timeout` seconds; the Run goes on."""
+        ended = asyncio.shield(asyncio.wrap_future(self._done))
+        try:
+            await asyncio.wait_for(ended, timeout)
+        except TimeoutError:
+            raise TimeoutError(f"Run {short(self.id)} ({self.label!r}) has not ended within {timeout:g} s; it goes on") from None
+        return self
+
+    async def settled(self) -> None:
+        """Returns once it has ended, waits or was refused, and raises for none of them."""
+        here = asyncio.get_running_loop()
+        ended = here.create_future()
+        self._done.add_done_callback(lambda _: here.call_soon_threadsafe(_mark, ended))
+        await ended
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        yield from self.wait().__await__()
+        return self.value()
+
+    def value(self) -> Any:
+        """The body's value of a Run that has ended; raises what awaiting the Run raises."""
+        run = self._done.result(0)
+        match run.status:
+            case RunStatus.COMPLETED:
+                return self._value
+            case RunStatus.CANCELLED:
+                raise RunCancelled(run.id, run.name, run.reason)
+            case RunStatus.WAITING:
+                raise RunWaiting(run.id, run.name, run.reason)
+            case _:
+                raise RunFailed(run.id, run.name, run.reason, run.error) from self._problem
+
+    def cancel(self, *, after_step: bool = False) -> bool:
+        """Asks it to stop; false where it has ended. `after_step` lets the current step finish."""
+        return self._desk.cancel_run(self.id, after_step=after_step)
+
+    def card(self) -> Any:
+        """A live card, or this handle where there are no widgets."""
+        display = self._desk.display
+        return self if display is None else display.card(self)
+
+    def activity(self) -> Any:
+        """Everything it did, as a DataFrame."""
+        return self._desk.activity_of(self.id)
+
+    # What the runtime tells the handle ------------------------------------------------------------------------------
+
+    def absorb(self, answer: Answer) -> None:
+        """Takes the answer to the admission: with a used key, this becomes the handle of the first Run."""
+        if isinstance(answer, KeyTaken):
+            self._run = answer.run
+
+    def settle_admitted(self) -> None:
+        """Admitted: its row is durable."""
+        self._ready.set_result(None)
+
+    def settle_refused(self, problem: DvergrError) -> None:
+        """Not admitted: there is no such Run, and whoever waits for it is told why."""
+        self._ready.set_exception(problem)
+        self._done.set_exception(problem)
+
+    def settle(self, run: Run, value: Any = None, problem: BaseException | None = None) -> None:
+        """Ended, or waiting."""
+        self._run, self._value, self._problem = run, value, problem
+        if not self._done.done():
+            self._done.set_result(run)
+
+    def settle_as(self, other: RunHandle) -> None:
+        """Ends when the other one does, with its value."""
+
+        def copy(_: Future[Run]) -> None:
+            self.settle(other._run, other._value, other._problem)
+
+        other._done.add_done_callback(copy)
+
+    # How it shows itself -------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        state = f", {self._run.status.value}" if self._done.done() and not self._done.exception() else ""
+        return f"Run {short(self.id)}: {self.label}{state}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        display = self._desk.display
+        return {"text/plain": repr(self)} if display is None else display.bundle(self, include, exclude)
+
+
+class Admission:
+    """The wait for a Run's admission."""
+
+    def __init__(self, handle: RunHandle) -> None:
+        self._handle = handle
+
+    def __await__(self) -> Generator[Any, None, RunHandle]:
+        yield from asyncio.shield(asyncio.wrap_future(self._handle._ready)).__await__()
+        return self._handle
+
+
+def shown(run: Run | LiveRun) -> str:
+    """One line of text about a Run that may be historical."""
+    reason = f", {run.reason}" if run.reason else ""
+    return f"Run {short(run.id)}: {run.name}, {run.status.value}{reason}"
+
+
+def _mark(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)

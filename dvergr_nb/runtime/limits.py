@@ -1,0 +1,64 @@
+"""Time limits: a Run that works too long, or says nothing for too long, is asked to stop and fails with `timeout`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dvergr_nb.errors import BadInput
+from dvergr_nb.runtime.home import Home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds; None for no limit."""
+
+    wall_s: float | None = None
+    """From the start of the body."""
+    idle_s: float | None = None
+    """Since it last reported, printed or progressed."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("timeout", self.wall_s), ("idle_timeout", self.idle_s)):
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if value is not None and (not is_number or not 0 < value < float("inf")):
+                raise BadInput(f"{name} must be a number of seconds above 0, not {value!r}")
+
+
+class Watch:
+    """Watches the limits of one Run. On the home loop, but for `stir`."""
+
+    def __init__(self, home: Home, limits: Limits, expired: Callable[[str], object]) -> None:
+        self._home = home
+        self._limits = limits
+        self._expired = expired
+        self._stirred = time.monotonic()
+        self._timers: list[asyncio.TimerHandle] = []
+
+    def start(self) -> None:
+        """Begins to count."""
+        self._stirred = time.monotonic()
+        if (wall := self._limits.wall_s) is not None:
+            self._timers.append(self._home.later(wall, lambda: self._expired(f"ran longer than its limit of {wall:g} s")))
+        if self._limits.idle_s is not None:
+            self._timers.append(self._home.later(self._limits.idle_s, self._look))
+
+    def stir(self) -> None:
+        """The body has said something. From any thread."""
+        self._stirred = time.monotonic()
+
+    def stop(self) -> None:
+        """Ends the watch."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
+
+    def _look(self) -> None:
+        assert self._limits.idle_s is not None
+        left = self._stirred + self._limits.idle_s - time.monotonic()
+        if left <= 0:
+            self._expired(f"said nothing for its limit of {self._limits.idle_s:g} s")
+        else:
+            self._timers[-1] = self._home.later(left, self._look)

@@ -1,0 +1,147 @@
+"""How a Run ends: which end wins when several meet, and writing it down until it is written.
+
+Precedence: cancelled, then failed, then waiting, then completed; the reason follows the status.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dvergr_nb.errors import BadInput, Refused, SessionClosed
+from dvergr_nb.ids import short
+from dvergr_nb.records.operation import Answer, End
+from dvergr_nb.records.pause import Envelope
+from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus
+from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.runtime.body import Done, Outcome, Pause
+from dvergr_nb.runtime.cancel import FAILING, Stop
+from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.ports import Store
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_S: Final = 0.025
+LAST_RETRY_S: Final = 5.0
+"""A terminal write that fails is tried again after 25 ms, doubling to 5 s."""
+TRACEBACK_LIMIT: Final = 20_000
+OWN_CODE: Final = str(Path(__file__).parent.parent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a segment came to, before it is written."""
+
+    status: RunStatus
+    reason: str | None = None
+    error: str | None = None
+    traceback: str | None = None
+    reply: str | None = None
+    envelopes: tuple[Envelope, ...] = ()
+    value: Any = None
+    problem: BaseException | None = None
+
+
+def ending(outcome: Outcome | BaseException, stop: Stop | None) -> Ending:
+    """The end that wins. A body that returns after it was asked to stop has stopped: its reply is not kept."""
+    failed = _failed(outcome) if isinstance(outcome, BaseException) else None
+    if stop is not None and stop.reason not in FAILING:
+        return Ending(status=RunStatus.CANCELLED, reason=stop.reason)
+    if stop is not None:
+        return Ending(status=RunStatus.FAILED, reason=stop.reason, error=stop.detail or None)
+    match outcome:
+        case Pause(reason=reason, envelopes=envelopes, reply=reply):
+            return _waiting(reason, envelopes, reply)
+        case Done(value=value, reply=reply, reason=reason):
+            return Ending(status=RunStatus.COMPLETED, reason=reason, reply=reply, value=value)
+        case BaseException():
+            assert failed is not None
+            return failed
+        case other:
+            return _failed(TypeError(f"a body returns Done or Pause, not {type(other).__name__}"))
+
+
+def _waiting(reason: str, envelopes: tuple[Envelope, ...], reply: str | None) -> Ending:
+    if (reason in PAUSES) != bool(envelopes):
+        rule = "needs an envelope for a person to decide" if reason in PAUSES else "has no envelopes"
+        return _failed(ValueError(f"a Run that waits for {reason} {rule}"))
+    return Ending(status=RunStatus.WAITING, reason=reason, envelopes=envelopes, reply=reply)
+
+
+def _failed(problem: BaseException) -> Ending:
+    return Ending(
+        status=RunStatus.FAILED,
+        reason=Reason.ERROR,
+        error=described(problem),
+        traceback=told(problem),
+        problem=problem,
+    )
+
+
+def described(problem: BaseException) -> str:
+    """The exception's type and text, as the record keeps them."""
+    try:
+        text = str(problem)
+    except Exception as worse:
+        text = f"(its text could not be made: {type(worse).__name__})"
+    return clipped(mended(f"{type(problem).__name__}: {text}" if text else type(problem).__name__), ERROR_LIMIT)
+
+
+def told(problem: BaseException) -> str:
+    """The traceback as text, without the frames of this package."""
+    summary = traceback.TracebackException.from_exception(problem, capture_locals=False)
+    summary.stack = traceback.StackSummary.from_list([f for f in summary.stack if not f.filename.startswith(OWN_CODE)])
+    try:
+        return clipped(mended("".join(summary.format())), TRACEBACK_LIMIT)
+    except Exception as worse:
+        return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
+
+
+def write_end(store: Store, home: Home, end: End, then: Callable[[Future[Answer]], object]) -> None:
+    """Writes the end until it is written. The Run stays live meanwhile; `then` hears of it once, on the home loop.
+
+    Two answers are final: the row has left the status that the move starts from, or the store was closed. Where the output
+    itself is refused, the end is written without it, as failed, `record-lost`.
+    """
+    _Writing(store, home, end, then).attempt()
+
+
+class _Writing:
+    def __init__(self, store: Store, home: Home, end: End, then: Callable[[Future[Answer]], object]) -> None:
+        self._store, self._home, self._end, self._then = store, home, end, then
+        self._delay = FIRST_RETRY_S
+        self._warned = False
+
+    def attempt(self) -> None:
+        self._store.submit(self._end, self._judge)
+
+    def _judge(self, answer: Future[Answer]) -> None:
+        problem = answer.exception()
+        if problem is None or isinstance(problem, (Refused, SessionClosed)):
+            if self._warned and problem is None:
+                log.info("the end of Run %s is written now", short(self._end.run_id))
+            self._then(answer)
+        elif isinstance(problem, BadInput) and self._end.messages:
+            self._end = _without_output(self._end, problem)
+            self.attempt()
+        else:
+            self._try_again(problem)
+
+    def _try_again(self, problem: BaseException) -> None:
+        if not self._warned:
+            log.warning("the end of Run %s could not be written, trying again: %s", short(self._end.run_id), problem)
+            self._warned = True
+        self._home.later(self._delay, self.attempt)
+        self._delay = min(self._delay * 2, LAST_RETRY_S)
+
+
+def _without_output(end: End, problem: BadInput) -> End:
+    lost = RunStatus.FAILED, Reason.RECORD_LOST
+    status, reason = (end.status, end.reason) if end.status is RunStatus.CANCELLED else lost
+    return dataclasses.replace(end, messages=(), envelopes=(), status=status, reason=reason, error=end.error or str(problem))

@@ -1,0 +1,268 @@
+"""Admission, life and end of Runs. Row first, event after, body last; at the end row first, event after.
+
+Admitting and cancelling may be asked for in any thread and never wait for the loop. Everything else happens on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from dvergr_nb.errors import DvergrError, StoreFailed
+from dvergr_nb.ids import RunId
+from dvergr_nb.records.event import CancelRequested, RunFinished, RunResumed, RunStarted
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Moved, Resume
+from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
+from dvergr_nb.runtime.body import Body, Outcome
+from dvergr_nb.runtime.cancel import Hook, Stop
+from dvergr_nb.runtime.context import CURRENT
+from dvergr_nb.runtime.entry import Entry, Tools
+from dvergr_nb.runtime.handle import Desk, RunHandle
+from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.prints import SINK
+from dvergr_nb.runtime.settle import Ending, ending, write_end
+
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """The live Runs of one session."""
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self._tools = tools
+        self._desk = desk
+        self._asked: dict[RunId, Entry] = {}
+        self._live: dict[RunId, Entry] = {}
+
+    # Looking ---------------------------------------------------------------------------------------------------------
+
+    def active(self, room: str | None = None) -> tuple[LiveRun, ...]:
+        """The live Runs, by `started_at` then id. Waiting Runs are not live."""
+        runs = [entry.run for entry in list(self._live.values()) if room in (None, entry.row.room)]
+        return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
+
+    def live(self, run_id: RunId) -> LiveRun | None:
+        """The Run, where it lives here; `queued` while its admission is on its way."""
+        if (entry := self._live.get(run_id)) is not None:
+            return entry.run
+        asked = self._asked.get(run_id)
+        return None if asked is None else live(asked.run, status=RunStatus.QUEUED)
+
+    def handles(self) -> tuple[RunHandle, ...]:
+        """Handles of all Runs that live here or are on their way."""
+        return tuple(entry.handle for entry in [*self._asked.values(), *self._live.values()])
+
+    # Admission -------------------------------------------------------------------------------------------------------
+
+    def admit(self, run: Run, body: Body, *, message: Message | None, key: str | None, limits: Limits) -> RunHandle:
+        """Asks for the Run and gives its handle at once. From any thread."""
+        handle = RunHandle(run, self._desk)
+        entry = self._entry(run, body, handle, limits)
+        unit = Admit(run=run, message=message, key=key)
+        answer = self._tools.store.submit(unit, lambda settled: self._admitted(entry, settled))
+        answer.add_done_callback(lambda settled: _copy(settled, handle.admission))
+        return handle
+
+    def _entry(self, run: Run, body: Body, handle: RunHandle, limits: Limits) -> Entry:
+        entry = Entry(run, body, handle, limits, self._tools)
+        entry.on_expired = lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why))
+        self._asked[run.id] = entry
+        return entry
+
+    def _admitted(self, entry: Entry, settled: Future[Answer]) -> None:
+        problem = settled.exception()
+        if problem is not None:
+            self._refused(entry, problem)
+            return
+        match settled.result():
+            case Admitted(run=run, thread_root_id=root):
+                entry.row, entry.thread_root_id = run, root
+                entry.handle.settle_admitted()
+                self._enter(entry)
+            case KeyTaken(run=run) as taken:
+                del self._asked[entry.row.id]
+                entry.handle.absorb(taken)
+                entry.handle.settle_admitted()
+                self._follow(entry.handle, run)
+            case other:
+                raise AssertionError(f"an admission was answered with {other!r}")
+
+    def _refused(self, entry: Entry, problem: BaseException) -> None:
+        del self._asked[entry.row.id]
+        log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
+        known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
+        entry.handle.settle_refused(known)
+
+    def _follow(self, handle: RunHandle, first: Run) -> None:
+        entry = self._live.get(first.id)
+        if entry is None:
+            handle.settle(first)
+        else:
+            handle.settle_as(entry.handle)
+
+    def _enter(self, entry: Entry) -> None:
+        self._live[entry.row.id] = entry
+        del self._asked[entry.row.id]
+        self._tools.bus.publish(lambda seq: RunStarted(seq=seq, run=entry.run))
+        self._begin(entry)
+
+    # Going on with a waiting Run -------------------------------------------------------------------------------------
+
+    def go_on(self, run: Run, body: Body, limits: Limits) -> RunHandle:
+        """Continues a waiting Run as its next segment, in this kernel life. Claimed by compare-and-set. From any thread."""
+        handle = RunHandle(run, self._desk)
+        entry = self._entry(run, body, handle, limits)
+        unit = Resume(run_id=run.id, tenant_id=run.tenant_id, boot_id=run.boot_id, at=self._tools.clock.now())
+        answer = self._tools.store.submit(unit, lambda settled: self._resumed(entry, settled))
+        answer.add_done_callback(lambda settled: _copy(settled, handle.admission))
+        return handle
+
+    def _resumed(self, entry: Entry, settled: Future[Answer]) -> None:
+        if (problem := settled.exception()) is not None:
+            self._refused(entry, problem)
+            return
+        moved = settled.result()
+        assert isinstance(moved, Moved)
+        entry.row = moved.run
+        entry.handle.settle_admitted()
+        self._live[entry.row.id] = entry
+        del self._asked[entry.row.id]
+        self._tools.bus.publish(lambda seq: RunResumed(seq=seq, run=entry.run))
+        self._begin(entry)
+
+    # The body --------------------------------------------------------------------------------------------------------
+
+    def _begin(self, entry: Entry) -> None:
+        if entry.token.stop is not None:
+            self._show_cancelling(entry)
+            self._end(entry, ending(asyncio.CancelledError(), entry.token.stop))
+            return
+        entry.watch.start()
+        entry.home_context.run(CURRENT.set, entry.context)
+        entry.home_context.run(SINK.set, entry.prints)
+        entry.task = self._tools.home.spawn(self._execute(entry), entry.home_context)
+
+    async def _execute(self, entry: Entry) -> None:
+        """One segment. Nothing that escapes the body, not even KeyboardInterrupt or SystemExit, gets past this."""
+        outcome: Outcome | BaseException
+        entry.begun = True
+        try:
+            entry.token.raise_stop()
+            outcome = await entry.body.execute(entry.context)
+        except GeneratorExit:
+            raise
+        except BaseException as problem:
+            outcome = problem
+        self._end(entry, ending(outcome, entry.token.stop))
+
+    # The end ---------------------------------------------------------------------------------------------------------
+
+    def orphan_all(self) -> None:
+        """Ends every Run that lives here as failed, `orphaned`: its kernel is about to end, or its store to close."""
+        for entry in [*self._asked.values(), *self._live.values()]:
+            entry.token.request(Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends"))
+            if entry.row.id in self._live:
+                self._end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
+            if entry.task is not None and entry.begun and not entry.in_worker:
+                entry.task.cancel("the session ends")
+
+    def _end(self, entry: Entry, came_to: Ending) -> None:
+        if entry.over:
+            return
+        entry.over = True
+        if came_to.traceback is not None:
+            entry.record_text("error", came_to.traceback)
+        entry.close_voice()
+        keeps_output = came_to.status in (RunStatus.COMPLETED, RunStatus.WAITING)
+        output = [*entry.replies, *([entry.output(came_to.reply)] if came_to.reply is not None else [])]
+        end = End(
+            run_id=entry.row.id,
+            tenant_id=entry.row.tenant_id,
+            status=came_to.status,
+            reason=came_to.reason,
+            error=came_to.error,
+            steps=entry.row.steps,
+            at=self._tools.clock.now(),
+            messages=tuple(output) if keeps_output else (),
+            envelopes=came_to.envelopes,
+        )
+        write_end(self._tools.store, self._tools.home, end, lambda answer: self._ended(entry, came_to, answer))
+
+    def _ended(self, entry: Entry, came_to: Ending, answer: Future[Answer]) -> None:
+        problem = answer.exception()
+        if problem is None:
+            moved = answer.result()
+            assert isinstance(moved, Moved)
+            entry.row = moved.run
+        else:
+            log.error("the end of Run %s was refused: %s", entry.row.id, problem)
+            entry.row = self._tools.store.run(entry.row.id) or entry.row
+        del self._live[entry.row.id]
+        self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), entry.row.id)
+        is_as_meant = entry.row.status is came_to.status
+        entry.handle.settle(entry.row, came_to.value if is_as_meant else None, came_to.problem)
+
+    # Stopping --------------------------------------------------------------------------------------------------------
+
+    def cancel(self, run_id: RunId, reason: str, *, after_step: bool = False, detail: str = "") -> bool:
+        """Asks a live Run to stop; false where none of that id lives here. From any thread."""
+        entry = self._live.get(run_id) or self._asked.get(run_id)
+        if entry is None:
+            return False
+        self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), detail=detail, after_step=after_step))
+        return True
+
+    def cancel_waiting(self, run: Run, reason: str) -> None:
+        """Cancels a Run that waits: it has no executor to ask, so the move itself is the end. From any thread."""
+        end = End(
+            run_id=run.id,
+            tenant_id=run.tenant_id,
+            found=RunStatus.WAITING,
+            status=RunStatus.CANCELLED,
+            reason=reason,
+            steps=run.steps,
+            at=self._tools.clock.now(),
+        )
+
+        def told(answer: Future[Answer]) -> None:
+            if answer.exception() is None and isinstance(moved := answer.result(), Moved):
+                self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(moved.run)), run.id)
+
+        write_end(self._tools.store, self._tools.home, end, told)
+
+    def add_cancel_hook(self, run_id: RunId, key: object, hook: Hook) -> bool:
+        """Has `hook` run on every request to stop that Run; at once where one came before. False where it does not live."""
+        entry = self._live.get(run_id) or self._asked.get(run_id)
+        if entry is None:
+            return False
+        entry.token.add_hook(key, hook)
+        return True
+
+    def _stop(self, entry: Entry, stop: Stop) -> None:
+        first = entry.token.request(stop)
+        act: Callable[[], None] = lambda: self._reach(entry, stop, first)  # noqa: E731
+        act() if self._tools.home.is_here else self._tools.home.post(act)
+
+    def _reach(self, entry: Entry, stop: Stop, first: bool) -> None:
+        if entry.row.id not in self._live or self._live[entry.row.id] is not entry:
+            return
+        if first:
+            self._show_cancelling(entry)
+        if not stop.after_step and entry.task is not None and entry.begun and not entry.in_worker:
+            entry.task.cancel(stop.detail or stop.reason)
+
+    def _show_cancelling(self, entry: Entry) -> None:
+        stop = entry.token.stop
+        entry.cancel_requested_at = stop.at if stop is not None else None
+        self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
+
+
+def _copy(settled: Future[Answer], to: Future[Answer]) -> None:
+    problem = settled.exception()
+    if problem is None:
+        to.set_result(settled.result())
+    else:
+        to.set_exception(problem)

@@ -1,0 +1,375 @@
+"""One kernel's store, bus and runtime wired together; the only place that knows all parts."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import getpass
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from dvergr_nb.actors.job import job_of, label_of, source_of
+from dvergr_nb.clock import Clock, SeededClock, SystemClock
+from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, Refused, SessionClosed
+from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id
+from dvergr_nb.records import run as runs
+from dvergr_nb.records.event import Event
+from dvergr_nb.records.message import RUNS, Message
+from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.room import DEFAULT_ROOM
+from dvergr_nb.records.run import LiveRun, Provenance, Reason, Run, RunKind, RunStatus, checked_word
+from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.timeline import Timeline, timeline
+from dvergr_nb.runtime import prints
+from dvergr_nb.runtime.body import Body
+from dvergr_nb.runtime.bus import Bus
+from dvergr_nb.runtime.cancel import Hook
+from dvergr_nb.runtime.entry import Tools
+from dvergr_nb.runtime.handle import Display, RunHandle
+from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.supervisor import Supervisor
+from dvergr_nb.runtime.workers import Workers
+from dvergr_nb.store.store import Store, open_store
+
+DEFAULT_PATH: Final = Path(".dvergr") / "store.duckdb"
+"""Where the store lies unless told otherwise, beside the notebook."""
+PERSON: Final = "user"
+"""The actor that a person at the keyboard is."""
+JOB_ACTOR: Final = "dvergr"
+"""The actor of jobs."""
+
+RunRef = RunHandle | Run | str
+
+
+def is_tested() -> bool:
+    """Whether `DVERGR_NB_TEST=1` asks for seeded ids and times, so that a notebook's outputs repeat."""
+    return os.environ.get("DVERGR_NB_TEST") == "1"
+
+
+def _who() -> str:
+    """The JupyterHub user, else the user of the operating system."""
+    return "tester" if is_tested() else os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
+
+
+class Session:
+    """What `connect` gives: one open store and the Runs that live on it. Made on the loop its Runs shall live on."""
+
+    def __init__(
+        self, path: str, *, tenant_id: str | None = None, user_id: str | None = None, room: str = DEFAULT_ROOM, home: Home | None = None
+    ) -> None:
+        self.room = checked_word(room, "room")
+        self.tenant_id = checked_word(tenant_id or _who(), "tenant_id")
+        self.user_id = checked_word(user_id or _who(), "user_id")
+        self.boot_id = BootId(SystemIds(SystemClock()).message())
+        self.home = home or Home.here()
+        self.display: Display | None = None
+        """How Runs show themselves; the extension sets one."""
+        self.store = self._opened(path)
+        self.path = str(self.store.path)
+        self.clock: Clock = SeededClock(self.store.life) if is_tested() else SystemClock()
+        self.ids: Ids = SystemIds(self.clock, self.store.life if is_tested() else None)
+        self.bus = Bus(self.home, lambda: self._supervisor.active())
+        self._supervisor = Supervisor(self._tools(), self)
+        self.is_open = True
+        prints.install()
+        atexit.register(self.close, force=True)
+
+    def _opened(self, path: str) -> Store:
+        holder = os.environ.get("JPY_SESSION_NAME") or Path(sys.argv[0] or "python").name
+        return open_store(
+            path,
+            tenant_id=self.tenant_id,
+            user_id=self.user_id,
+            boot_id=self.boot_id,
+            clock=SystemClock(),
+            holder=holder,
+            deliver=self.home.post,
+        )
+
+    def _tools(self) -> Tools:
+        workers = Workers(self.home)
+        return Tools(store=self.store, home=self.home, bus=self.bus, clock=self.clock, ids=self.ids, workers=workers)
+
+    # Starting --------------------------------------------------------------------------------------------------------
+
+    def job(
+        self,
+        work: Any,
+        *args: Any,
+        label: str | None = None,
+        kind: str = RunKind.WORKFLOW,
+        room: str | None = None,
+        actor: str = JOB_ACTOR,
+        parent: RunRef | None = None,
+        key: str | None = None,
+        tags: Sequence[str] = (),
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
+        **kwargs: Any,
+    ) -> RunHandle:
+        """Starts `work(*args, **kwargs)` as a Run and gives its handle at once.
+
+        A coroutine runs on the kernel's loop, a plain function in a worker thread. Where it names a parameter `ctx` it gets
+        its context. `key` makes the start idempotent: a second start with it gives the first Run. `timeout` and
+        `idle_timeout` are seconds; past them the Run fails. Raises `BadInput` before a Run exists.
+        """
+        body = job_of(work, args, kwargs)
+        return self.start(
+            body,
+            actor=actor,
+            text=source_of(work),
+            label=label_of(work) if label is None else label,
+            kind=kind,
+            room=room,
+            parent=parent,
+            key=key,
+            tags=tags,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+        )
+
+    def start(
+        self,
+        body: Body,
+        *,
+        actor: str,
+        text: str = "",
+        trigger: str | None = None,
+        reply_to: str | None = None,
+        label: str = "",
+        kind: str = RunKind.AGENT_TURN,
+        room: str | None = None,
+        parent: RunRef | None = None,
+        key: str | None = None,
+        tags: Sequence[str] = (),
+        provenance: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        idle_timeout: float | None = None,
+    ) -> RunHandle:
+        """Starts a body as a Run, caused by the message `trigger`, or by a new one with `text` (a reply to `reply_to`).
+
+        Returns at once; `await run.admitted` raises `ThreadBusy` where the actor has an open Run on that thread.
+        """
+        self._check_open()
+        if key is not None and (not isinstance(key, str) or not 0 < len(key) <= runs.WORD_LIMIT):
+            raise BadInput(f"a key is text of 1 to {runs.WORD_LIMIT} characters, not {clipped(repr(key), 60)}")
+        limits = Limits(wall_s=timeout, idle_s=idle_timeout)
+        venue = checked_word(room or self.room, "room")
+        message = None if trigger is not None else self._trigger(text, venue, reply_to)
+        now = self.clock.now()
+        run = runs.checked(
+            Run(
+                id=self.ids.run(),
+                tenant_id=self.tenant_id,
+                user_id=self.user_id,
+                kind=kind,
+                room=venue,
+                actor=actor,
+                label=label,
+                tags=tuple(tags) if not isinstance(tags, str) else tags,  # type: ignore[arg-type]  # refused just below
+                trigger=message.id if message is not None else trigger,  # type: ignore[arg-type]  # one of them is there
+                parent=None if parent is None else self.resolve(parent),
+                created_at=now,
+                started_at=now,
+                updated_at=now,
+                boot_id=self.boot_id,
+                provenance=Provenance.of(provenance or {}),
+            )
+        )
+        return self._supervisor.admit(run, body, message=message, key=key, limits=limits)
+
+    def _trigger(self, text: str, room: str, reply_to: str | None) -> Message:
+        from dvergr_nb.records.message import checked
+
+        message_id = self.ids.message()
+        return checked(
+            Message(
+                id=message_id,
+                tenant_id=self.tenant_id,
+                user_id=self.user_id,
+                room=room,
+                sender=PERSON,
+                to=RUNS,
+                content=text,
+                reply_to=reply_to,  # type: ignore[arg-type]  # checked there
+                thread_root_id=reply_to or message_id,  # type: ignore[arg-type]
+                created_at=self.clock.now(),
+            )
+        )
+
+    def go_on(self, run_id: RunRef, body: Body, *, timeout: float | None = None, idle_timeout: float | None = None) -> RunHandle:
+        """Continues a waiting Run with `body` as its next segment, claimed by compare-and-set; a second claim is refused."""
+        self._check_open()
+        found = self.store.run(self.resolve(run_id))
+        assert found is not None
+        mine = runs.dataclasses.replace(found, boot_id=self.boot_id)
+        return self._supervisor.go_on(mine, body, Limits(wall_s=timeout, idle_s=idle_timeout))
+
+    # Looking ---------------------------------------------------------------------------------------------------------
+
+    def active_runs(self, room: str | None = None) -> list[LiveRun]:
+        """The Runs that live in this kernel, oldest first."""
+        return list(self._supervisor.active(room))
+
+    def runs(self, room: str | None = None, **filters: Any) -> list[Run]:
+        """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
+        self._check_open()
+        if "tree" in filters and filters["tree"] is not None:
+            filters["tree"] = self.resolve(filters["tree"])
+        try:
+            wanted = RunFilter(room=room, **filters)
+        except TypeError:
+            known = "actor, status, kind, tag, since, tree, limit"
+            raise BadInput(f"runs() has no filter {', '.join(sorted(set(filters) - set(known.split(', '))))}; it has {known}") from None
+        return list(self.store.runs(wanted))
+
+    def run(self, run_id: RunRef) -> Run:
+        """One Run: live where it lives, else its durable row. Raises `NoSuchRun` or `AmbiguousRun`."""
+        found = self.row_of(self.resolve(run_id))
+        if found is None:
+            raise NoSuchRun(str(run_id), self.store.nearest_ids(str(run_id)))
+        return found
+
+    def row_of(self, run_id: RunId) -> Run | None:
+        """The Run of exactly that id, live or durable, None where there is none."""
+        return self._supervisor.live(run_id) or (self.store.run(run_id) if self.is_open else None)
+
+    def resolve(self, ref: RunRef) -> RunId:
+        """The id that a handle, a Run, an id or an unambiguous beginning or ending of one stands for."""
+        self._check_open()
+        if isinstance(ref, (RunHandle, Run)):
+            return ref.id
+        if not isinstance(ref, str):
+            raise BadInput(f"a Run is a handle or an id, not {clipped(repr(ref), 60)}")
+        piece = ref.strip().lower()
+        if is_id(piece) and self.row_of(RunId(piece)) is not None:
+            return RunId(piece)
+        fits = self.store.ids_like(piece) if piece else ()
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            raise AmbiguousRun(ref, fits)
+        raise NoSuchRun(mended(ref), self.store.nearest_ids(piece) if piece else ())
+
+    def details(self, run_id: RunRef) -> Timeline:
+        """What a Run did and when, for its card. Reads the store."""
+        run = self.run(run_id)
+        said = self.store.messages(MessageFilter(run=run.id))
+        trigger = self.store.message(run.trigger)
+        everything = [*([trigger] if trigger is not None else []), *said]
+        return timeline(run, everything, self.clock.now())
+
+    def activity_of(self, run_id: RunId) -> Any:
+        """Everything a Run did, as a DataFrame."""
+        return self.store.frames.activity(run=run_id)
+
+    def room_turn_running(self, room: str | None = None) -> bool:
+        """Whether anything lives in that room, or in any."""
+        return bool(self._supervisor.active(room))
+
+    # Watching --------------------------------------------------------------------------------------------------------
+
+    def watch_runs(self, key: Hashable, tell: Callable[[Event], object]) -> Hashable:
+        """Has `tell` called with a snapshot at once and then with every change, in order; replaces that key's subscriber."""
+        self._check_open()
+        self.home.call(lambda: self.bus.watch(key, tell))
+        return key
+
+    def unwatch_runs(self, key: Hashable) -> None:
+        """Ends the subscription of that key."""
+        self.home.call(lambda: self.bus.unwatch(key))
+
+    def events(self) -> AsyncIterator[Event]:
+        """The same as an async iterator."""
+        self._check_open()
+        return self.bus.events()
+
+    # Acting ----------------------------------------------------------------------------------------------------------
+
+    def cancel_run(self, run_id: RunRef, *, after_step: bool = False) -> bool:
+        """Asks a Run to stop; false where it has ended or is unknown. A waiting Run is cancelled by the move itself."""
+        self._check_open()
+        ref = run_id.id if isinstance(run_id, (RunHandle, Run)) else run_id
+        known = RunId(ref) if is_id(ref) else self.resolve(ref)
+        if self._supervisor.cancel(known, Reason.CANCEL_REQUESTED, after_step=after_step):
+            return True
+        found = self.store.run(known)
+        if found is None or found.status is not RunStatus.WAITING:
+            return False
+        self._supervisor.cancel_waiting(found, Reason.CANCEL_REQUESTED)
+        return True
+
+    def cancel_room_run(self, room: str, run_id: RunRef) -> bool:
+        """Like `cancel_run`, but only where the Run is in that room."""
+        found = self.row_of(self.resolve(run_id))
+        return found is not None and found.room == room and self.cancel_run(found)
+
+    def cancel_room_turn(self, room: str, *, after_step: bool = False) -> int:
+        """Asks everything that lives in a room to stop; how many were asked."""
+        return sum(self.cancel_run(run, after_step=after_step) for run in self.active_runs(room))
+
+    def abort_run(self, run_id: RunRef, reason: str) -> bool:
+        """Has the Run's current segment end as cancelled, `aborted`; false where it does not live here."""
+        return self._supervisor.cancel(self.resolve(run_id), Reason.ABORTED, detail=reason)
+
+    def register_cancel_hook(self, run_id: RunRef, key: object, hook: Hook) -> bool:
+        """Has `hook` run on every request to stop that Run, at once where one came before; false where it does not live."""
+        return self._supervisor.add_cancel_hook(self.resolve(run_id), key, hook)
+
+    async def drain(self, timeout: float | None = None) -> list[RunHandle]:
+        """Waits until no Run lives any more, also those that start meanwhile. Raises `TimeoutError` after `timeout` seconds."""
+        ended: list[RunHandle] = []
+        try:
+            async with asyncio.timeout(timeout):
+                while handles := self._supervisor.handles():
+                    await asyncio.gather(*(handle.settled() for handle in handles))
+                    ended.extend(handles)
+        except TimeoutError:
+            left = len(self._supervisor.handles())
+            raise TimeoutError(f"{left} Runs have not ended within {timeout:g} s; they go on") from None
+        return list(dict.fromkeys(ended))
+
+    def reconcile_orphaned_runs(self) -> int:
+        """Fails the `running` rows of kernel lives that are gone; done at every opening. How many there were."""
+        self._check_open()
+        return self.store.reconcile()
+
+    # Life ------------------------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise SessionClosed(self.path)
+
+    def close(self, *, force: bool = False) -> None:
+        """Closes the store. With live Runs it is refused, unless `force`d: then they end failed, `orphaned`."""
+        if not self.is_open:
+            return
+        live = self._supervisor.handles()
+        if live and not force:
+            raise Refused(f"{len(live)} Runs live here; await d.drain(), cancel them, or close with --now to orphan them")
+        self.home.call(self._end_all) if not self.home.is_gone else None
+        self.is_open = False
+        atexit.unregister(self.close)
+        self.store.close()
+        self.home.close()
+        prints.uninstall()
+
+    def _end_all(self) -> None:
+        self._supervisor.orphan_all()
+        self.bus.unwatch_all()
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        self.close(force=True)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close(force=True)
