@@ -1,0 +1,1 @@
+"""What tests drive: a real kernel, a real JupyterLab in Chromium, strict nbval."""
