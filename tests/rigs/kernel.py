@@ -218,7 +218,7 @@ class Kernel:
                 raise KernelDied(f"{what}: the kernel ended with {self.process.returncode}\n{self.log.read_text()[-2000:]}")
 
     def _pump(self, timeout: float) -> bool:
-        ready = [self._channels[socket] for socket, _ in self._poller.poll(timeout * 1000)]
+        ready = [self._channels[socket] for socket, _ in self._poller.poll(int(timeout * 1000))]
         for channel in ready:
             msg = channel.get_msg(timeout=0)
             if channel is self.client.iopub_channel:
@@ -271,11 +271,8 @@ class Kernel:
 
 
 def _is_idle(msg: Msg, parent: str) -> bool:
-    return (
-        msg["msg_type"] == "status"
-        and msg["content"]["execution_state"] == "idle"
-        and msg["parent_header"].get("msg_id") == parent
-    )
+    is_status = msg["msg_type"] == "status" and msg["parent_header"].get("msg_id") == parent
+    return bool(is_status and msg["content"]["execution_state"] == "idle")
 
 
 def _collected(reply: Msg, messages: list[Msg]) -> Output:

@@ -1,9 +1,9 @@
 """A real JupyterLab with a real Chromium in front of it; everything is awaited by events, never by a clock.
 
-    with Lab.start(folder) as lab:
-        lab.write("a.ipynb", ["1 + 1"])
-        with lab.open("a.ipynb") as notebook:
-            notebook.run_all()
+with Lab.start(folder) as lab:
+    lab.write("a.ipynb", ["1 + 1"])
+    with lab.open("a.ipynb") as notebook:
+        notebook.run_all()
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.rigs.notebook import Notebook, write_notebook
 from tests.rigs.overlay import overlay
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import BrowserContext
 
 ROOT: Final = Path(__file__).parents[2]
 READY_S: Final = 120.0
@@ -69,7 +69,7 @@ class Lab:
     root: Path
     base_url: str
     token: str
-    browser: Browser
+    browser: BrowserContext
     process: subprocess.Popen[bytes]
     log: Path
 
@@ -94,8 +94,9 @@ class Lab:
             base_url = f"http://127.0.0.1:{port}/"
             _wait_up(base_url, token, process, log)
             playwright = stack.enter_context(sync_playwright())
-            browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS), headless=True)
-            stack.callback(browser.close)
+            chrome = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS), headless=True)
+            stack.callback(chrome.close)
+            browser = chrome.new_context()  # shared, so that the second page finds JupyterLab's scripts in the cache
             yield cls(root=root, base_url=base_url, token=token, browser=browser, process=process, log=log)
 
     def url(self, path: str) -> str:
@@ -109,14 +110,15 @@ class Lab:
     @contextlib.contextmanager
     def open(self, name: str, *, width: int = 1200, height: int = 1000) -> Iterator[Notebook]:
         """A page of its own with that notebook, its kernel started and idle."""
-        context = self.browser.new_context(viewport={"width": width, "height": height})
+        page = self.browser.new_page()
+        page.set_viewport_size({"width": width, "height": height})
         try:
-            notebook = Notebook(context.new_page(), self.url(f"lab/tree/{name}?reset"), name)
+            notebook = Notebook(page, self.url(f"lab/tree/{name}?reset"), name)
             notebook.open()
             yield notebook
             notebook.shut_down()
         finally:
-            context.close()
+            page.close()
 
 
 def _free_port() -> int:
