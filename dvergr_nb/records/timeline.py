@@ -1,0 +1,244 @@
+"""What one Run did and when, ready to be drawn: lanes of marks, and the same in words.
+
+Offsets are seconds since the Run began. It is a pure function of the row and its messages, so that a card, a test and a
+notebook get the same picture.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Final, Literal
+
+from dvergr_nb.ids import RunId
+from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.run import Run, RunStatus
+from dvergr_nb.records.text import clipped, first_line
+
+HEAD_ITEMS: Final = 100
+TAIL_ITEMS: Final = 400
+"""Of a Run that did more than both together, the first and the last items are shown."""
+MORE_LIMIT: Final = 1_500
+"""Longest text that an entry opens to, in characters."""
+RESULT_LIMIT: Final = 2_000
+PERSON: Final = "user"
+
+Shape = Literal["phase", "tool", "failed", "cut", "said", "tick", "bad"]
+"""Bars: a phase, a tool call, one that failed, one cut short. Dots: a person said it. Ticks: a fact, a failed one."""
+Tone = Literal["", "person", "bad"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One bar, dot or tick. `took` is None for dots and ticks, and for a bar that goes on."""
+
+    shape: Shape
+    at: float
+    took: float | None = None
+    text: str = ""
+    """What stands inside a bar."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the list: who, when, what, how long. `more` is what it opens to, empty where the line says it all."""
+
+    key: str
+    """Unique within the timeline and the same each time it is made."""
+    who: str
+    at: float
+    text: str
+    took: float | None = None
+    goes_on: bool = False
+    tone: Tone = ""
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """One line of the chart. At its end stands the sum of its bars, or how many marks there were."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    count: int
+    took: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """One Run from its beginning to `took` seconds after it."""
+
+    run_id: RunId
+    began: dt.datetime
+    took: float
+    lives: bool
+    lanes: tuple[Lane, ...]
+    entries: tuple[Entry, ...]
+    left_out: int
+    """How many items between the first and the last are neither drawn nor listed."""
+    activities: int
+    """Distinct correlated activity messages."""
+    result: str | None
+    """Its output, where it has one."""
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    lane: str
+    mark: Mark
+    entry: Entry
+
+
+def timeline(run: Run, messages: Iterable[Message], now: dt.datetime) -> Timeline:
+    """The timeline of a Run: `messages` are its trigger and those that carry its id, in any order."""
+    end = _end(run, now)
+    own = sorted(messages, key=lambda message: (message.created_at, message.id))
+    items = sorted(_items(run, own, end), key=lambda item: item.mark.at)
+    shown = items if len(items) <= HEAD_ITEMS + TAIL_ITEMS else items[:HEAD_ITEMS] + items[-TAIL_ITEMS:]
+    output = next((message.content for message in reversed(own) if _is_output(message)), None)
+    return Timeline(
+        run_id=run.id,
+        began=run.started_at,
+        took=_since(run, end),
+        lives=_lives(run),
+        lanes=tuple(_lanes(items, shown, _since(run, end))),
+        entries=tuple(_entries(shown, len(items) - len(shown))),
+        left_out=len(items) - len(shown),
+        activities=sum(message.to == ACTIVITY and message.run_id == run.id for message in own),
+        result=None if output is None else clipped(output, RESULT_LIMIT),
+        error=run.error,
+    )
+
+
+def _entries(shown: Sequence[_Item], left_out: int) -> Iterator[Entry]:
+    for index, item in enumerate(shown):
+        if left_out and index == HEAD_ITEMS:
+            yield Entry(key="left-out", who="", at=item.entry.at, text=f"{left_out:,} items before this are left out")
+        yield item.entry
+
+
+def _lives(run: Run) -> bool:
+    return run.status in (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLING)
+
+
+def _end(run: Run, now: dt.datetime) -> dt.datetime:
+    return now if _lives(run) else run.ended_at or run.updated_at
+
+
+def _since(run: Run, at: dt.datetime) -> float:
+    return max(0.0, (at - run.started_at).total_seconds())
+
+
+def _is_output(message: Message) -> bool:
+    return message.to == RUNS and message.kind == "result"
+
+
+def _items(run: Run, messages: Sequence[Message], end: dt.datetime) -> Iterator[_Item]:
+    yield from _phases(run, [message for message in messages if message.kind == "progress" and not message.facts], end)
+    yield from _tool_calls(run, messages)
+    for message in messages:
+        if message.facts:
+            yield from (_fact(run, message, fact) for fact in message.facts if fact.kind != "tool")
+        elif message.kind != "progress":
+            yield _plain(run, message)
+
+
+def _phases(run: Run, reports: Sequence[Message], end: dt.datetime) -> Iterator[_Item]:
+    """A bar from the first report of a label to the first of the next one, the last to the end."""
+    firsts = [next(same) for _, same in groupby(reports, key=lambda report: report.content)]
+    edges = [report.created_at for report in firsts] + [max([end, *(report.created_at for report in firsts[-1:])])]
+    for number, (report, (start, stop)) in enumerate(zip(firsts, pairwise(edges), strict=True), start=1):
+        goes_on = report is firsts[-1] and _lives(run)
+        at, took = _since(run, start), (stop - start).total_seconds()
+        label = first_line(report.content) or "progress"
+        mark = Mark(shape="phase", at=at, took=None if goes_on else took, text=str(number), title=label)
+        entry = Entry(key=report.id, who=f"phase {number}", at=at, text=label, took=took, goes_on=goes_on)
+        yield _Item(lane="progress", mark=mark, entry=entry)
+
+
+def _tool_calls(run: Run, messages: Sequence[Message]) -> Iterator[_Item]:
+    """A bar from the first to the last fact of one use of a tool; a tick where there is but one."""
+    calls: dict[str, list[tuple[dt.datetime, Fact]]] = {}
+    for message in messages:
+        for fact in message.facts:
+            if fact.kind == "tool":
+                calls.setdefault(fact.tool_use_id or fact.id, []).append((fact.at or message.created_at, fact))
+    for facts in calls.values():
+        yield _tool_call(run, sorted(facts, key=lambda pair: pair[0]))
+
+
+def _tool_call(run: Run, facts: Sequence[tuple[dt.datetime, Fact]]) -> _Item:
+    (start, first), (stop, last) = facts[0], facts[-1]
+    failed = any(fact.verb == "fail" or fact.status in ("failed", "error") for _, fact in facts)
+    took = (stop - start).total_seconds() if len(facts) > 1 else None
+    shape: Shape = ("bad" if failed else "tick") if took is None else ("failed" if failed else "tool")
+    name, at = last.tool_name or first.tool_name or "tool", _since(run, start)
+    text = last.outcome or last.status or last.verb
+    return _Item(
+        lane=name,
+        mark=Mark(shape=shape, at=at, took=took, title=f"{name}: {text}"),
+        entry=Entry(key=first.id, who=name, at=at, text=text, took=took, tone="bad" if failed else ""),
+    )
+
+
+def _fact(run: Run, message: Message, fact: Fact) -> _Item:
+    at = _since(run, fact.at or message.created_at)
+    bad = fact.verb == "fail" or fact.status in ("failed", "error")
+    text = ", ".join(word for word in (fact.verb, fact.status, fact.outcome) if word)
+    return _Item(
+        lane="messages",
+        mark=Mark(shape="bad" if bad else "tick", at=at, title=f"{fact.kind}: {text}"),
+        entry=Entry(key=fact.id, who=fact.kind, at=at, text=text, tone="bad" if bad else ""),
+    )
+
+
+def _plain(run: Run, message: Message) -> _Item:
+    """A message without facts: what was asked, printed, noted, or given as the result."""
+    asked = message.id == run.trigger
+    who, lane, shape = _who(message, asked)
+    at, line = _since(run, message.created_at), first_line(message.content)
+    tone: Tone = "person" if asked else "bad" if message.kind == "error" else ""
+    more = clipped(message.content, MORE_LIMIT) if line != message.content.strip() else ""
+    return _Item(
+        lane=lane,
+        mark=Mark(shape=shape, at=at, title=f"{who}: {clipped(line, 80)}" if line else who),
+        entry=Entry(key=message.id, who=who, at=at, text=line, tone=tone, more=more),
+    )
+
+
+def _who(message: Message, asked: bool) -> tuple[str, str, Shape]:
+    sender = "you" if message.sender == PERSON else message.sender
+    match message.kind:
+        case _ if asked:
+            return sender, "messages", "said"
+        case "print":
+            return "printed", "printed", "tick"
+        case "error":
+            return "error", "notes", "bad"
+        case "note" | "dropped" as kind:
+            return kind, "notes", "tick"
+        case "result":
+            return "result", "messages", "tick"
+        case _:
+            return sender, "messages", "said" if message.sender == PERSON else "tick"
+
+
+LAST_LANES: Final = ("printed", "notes", "messages")
+BARS: Final = frozenset({"phase", "tool", "failed", "cut"})
+
+
+def _lanes(items: Sequence[_Item], shown: Sequence[_Item], end: float) -> Iterator[Lane]:
+    """Progress first, then tools as they came, then what was printed, noted and said."""
+    names = list(dict.fromkeys(item.lane for item in items if item.lane not in LAST_LANES))
+    names.sort(key=lambda name: name != "progress")
+    for name in (*names, *LAST_LANES):
+        marks = [item.mark for item in items if item.lane == name]
+        if not marks:
+            continue
+        bars = [end - mark.at if mark.took is None else mark.took for mark in marks if mark.shape in BARS]
+        lane = Lane(name=name, marks=tuple(item.mark for item in shown if item.lane == name), count=len(marks))
+        yield replace(lane, took=sum(bars)) if bars else lane

@@ -1,0 +1,340 @@
+"""What a view and Python say to each other, as plain data. `js/src/shared/wire.d.ts` says the same in TypeScript.
+
+Times are milliseconds since 1970. What is not known or empty is left out, so that a thousand rows stay small; texts are
+clipped here, because a view must be able to draw whatever it gets.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Final, Literal, NotRequired, TypedDict
+
+from dvergr_nb.ids import short
+from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus
+from dvergr_nb.records.text import clipped
+from dvergr_nb.records.timeline import Entry, Lane, Mark, Timeline
+
+SAID_LIMIT: Final = 300
+ERROR_LIMIT: Final = 500
+RESULT_LIMIT: Final = 1_000
+TAGS_LIMIT: Final = 20
+ID_LIMIT: Final = 64
+"""Longest id that a view may send, in characters."""
+
+
+class ProgressWire(TypedDict):
+    """How far a body says it is; `fraction` is between 0 and 1."""
+
+    label: str
+    done: NotRequired[float]
+    total: NotRequired[float]
+    fraction: NotRequired[float]
+
+
+class RunRow(TypedDict):
+    """One Run as a view shows it."""
+
+    id: str
+    short: str
+    name: str
+    label: str
+    actor: str
+    kind: str
+    room: str
+    status: str
+    created: float
+    started: float
+    ended: NotRequired[float]
+    reason: NotRequired[str]
+    error: NotRequired[str]
+    result: NotRequired[str]
+    tags: NotRequired[list[str]]
+    parent: NotRequired[str]
+    activities: NotRequired[int]
+    steps: NotRequired[int]
+    place: NotRequired[str]
+    checks: NotRequired[bool]
+    asked: NotRequired[float]
+    progress: NotRequired[ProgressWire]
+    said: NotRequired[str]
+
+
+class MarkWire(TypedDict):
+    """One bar, dot or tick; offsets and lengths in seconds."""
+
+    shape: Literal["phase", "tool", "failed", "cut", "said", "tick", "bad"]
+    at: float
+    took: NotRequired[float]
+    text: NotRequired[str]
+    title: NotRequired[str]
+
+
+class LaneWire(TypedDict):
+    """One line of the chart."""
+
+    name: str
+    marks: list[MarkWire]
+    count: int
+    took: NotRequired[float]
+
+
+class EntryWire(TypedDict):
+    """One line of the list."""
+
+    key: str
+    who: str
+    at: float
+    text: str
+    took: NotRequired[float]
+    goes_on: NotRequired[bool]
+    tone: NotRequired[Literal["person", "bad"]]
+    more: NotRequired[str]
+
+
+class TimelineWire(TypedDict):
+    """One Run from its beginning to `took` seconds after it."""
+
+    began: float
+    took: float
+    lives: bool
+    lanes: list[LaneWire]
+    entries: list[EntryWire]
+    left_out: int
+    activities: int
+    result: NotRequired[str]
+    error: NotRequired[str]
+
+
+class Snapshot(TypedDict):
+    """The whole state. `cut`: the store holds more Runs than the rows."""
+
+    type: Literal["snapshot"]
+    rev: int
+    at: float
+    rows: list[RunRow]
+    cut: bool
+
+
+class Patch(TypedDict):
+    """Rows that are new or changed, and ids that left. `rev` is one more than that of the message before."""
+
+    type: Literal["patch"]
+    rev: int
+    at: float
+    rows: list[RunRow]
+    gone: list[str]
+    cut: bool
+
+
+class Beat(TypedDict):
+    """The kernel's loop comes round; the next beat is due in `every_s` seconds."""
+
+    type: Literal["beat"]
+    rev: int
+    at: float
+    every_s: float
+
+
+class Rest(TypedDict):
+    """Nothing lives: no more beats until something does."""
+
+    type: Literal["rest"]
+    rev: int
+    at: float
+
+
+class Details(TypedDict):
+    """The answer to `AskDetails`."""
+
+    type: Literal["details"]
+    id: str
+    run_id: str
+    at: float
+    timeline: TimelineWire
+
+
+class Ack(TypedDict):
+    """What became of an act: `requested`, `over` (nothing to cancel any more), `unknown`, or `failed` with an error."""
+
+    type: Literal["ack"]
+    id: str
+    at: float
+    outcome: Literal["requested", "over", "unknown", "failed"]
+    error: NotRequired[str]
+
+
+class Resync(TypedDict):
+    """A view was drawn, or missed a message: asks for a snapshot."""
+
+    type: Literal["resync"]
+    have: int
+
+
+class Ping(TypedDict):
+    """A beat is overdue: asks for one."""
+
+    type: Literal["ping"]
+
+
+class Cancel(TypedDict):
+    """A person pressed Cancel. `id` names the press, so that a message that comes twice acts once."""
+
+    type: Literal["cancel"]
+    id: str
+    run_id: str
+
+
+class AskDetails(TypedDict):
+    """A person opened Details."""
+
+    type: Literal["details"]
+    id: str
+    run_id: str
+
+
+FromPython = Snapshot | Patch | Beat | Rest | Details | Ack
+FromView = Resync | Ping | Cancel | AskDetails
+
+
+def milliseconds(at: dt.datetime) -> float:
+    """A time as a view counts it."""
+    return round(at.timestamp() * 1000, 1)
+
+
+def row(run: Run, *, result: str | None = None, activities: int | None = None) -> RunRow:
+    """The Run as a view shows it; `result` and `activities` where a durable row is asked, which holds neither."""
+    wire: RunRow = {
+        "id": run.id,
+        "short": short(run.id),
+        "name": run.name,
+        "label": run.label,
+        "actor": run.actor,
+        "kind": run.kind,
+        "room": run.room,
+        "status": run.status.value,
+        "created": milliseconds(run.created_at),
+        "started": milliseconds(run.started_at),
+    }
+    _add_end(wire, run)
+    _add_extras(wire, run)
+    if isinstance(run, LiveRun):
+        _add_live(wire, run)
+    if result:
+        wire["result"] = clipped(result, RESULT_LIMIT)
+    if activities is not None:
+        wire["activities"] = activities
+    return wire
+
+
+def _add_end(wire: RunRow, run: Run) -> None:
+    if run.ended_at is not None:
+        wire["ended"] = milliseconds(run.ended_at)
+    elif run.status is RunStatus.WAITING:
+        wire["ended"] = milliseconds(run.updated_at)
+    if run.reason:
+        wire["reason"] = run.reason
+    if run.error:
+        wire["error"] = clipped(run.error, ERROR_LIMIT)
+
+
+def _add_extras(wire: RunRow, run: Run) -> None:
+    if run.tags:
+        wire["tags"] = list(run.tags[:TAGS_LIMIT])
+    if run.parent:
+        wire["parent"] = run.parent
+    if run.steps:
+        wire["steps"] = run.steps
+
+
+def _add_live(wire: RunRow, run: LiveRun) -> None:
+    wire["activities"] = run.activities
+    wire["place"] = run.place
+    if not run.checks:
+        wire["checks"] = False
+    if run.cancel_requested_at is not None:
+        wire["asked"] = milliseconds(run.cancel_requested_at)
+    if run.progress is not None:
+        wire["progress"] = _progress(run.progress)
+    if run.said:
+        wire["said"] = clipped(run.said, SAID_LIMIT)
+
+
+def _progress(progress: Progress) -> ProgressWire:
+    """JSON has no infinity and no NaN, so figures that are none are left out."""
+    wire: ProgressWire = {"label": clipped(progress.label, SAID_LIMIT)}
+    if progress.done is not None and math.isfinite(progress.done):
+        wire["done"] = progress.done
+    if progress.total is not None and math.isfinite(progress.total):
+        wire["total"] = progress.total
+    if progress.fraction is not None and math.isfinite(progress.fraction):
+        wire["fraction"] = progress.fraction
+    return wire
+
+
+def timeline_wire(drawn: Timeline) -> TimelineWire:
+    """A timeline as a view draws it."""
+    wire: TimelineWire = {
+        "began": milliseconds(drawn.began),
+        "took": drawn.took,
+        "lives": drawn.lives,
+        "lanes": [_lane(lane) for lane in drawn.lanes],
+        "entries": [_entry(entry) for entry in drawn.entries],
+        "left_out": drawn.left_out,
+        "activities": drawn.activities,
+    }
+    if drawn.result:
+        wire["result"] = drawn.result
+    if drawn.error:
+        wire["error"] = drawn.error
+    return wire
+
+
+def _lane(lane: Lane) -> LaneWire:
+    wire: LaneWire = {"name": lane.name, "marks": [_mark(mark) for mark in lane.marks], "count": lane.count}
+    if lane.took is not None:
+        wire["took"] = lane.took
+    return wire
+
+
+def _mark(mark: Mark) -> MarkWire:
+    wire: MarkWire = {"shape": mark.shape, "at": mark.at}
+    if mark.took is not None:
+        wire["took"] = mark.took
+    if mark.text:
+        wire["text"] = mark.text
+    if mark.title:
+        wire["title"] = mark.title
+    return wire
+
+
+def _entry(entry: Entry) -> EntryWire:
+    wire: EntryWire = {"key": entry.key, "who": entry.who, "at": entry.at, "text": entry.text}
+    if entry.took is not None:
+        wire["took"] = entry.took
+    if entry.goes_on:
+        wire["goes_on"] = True
+    if entry.tone:
+        wire["tone"] = entry.tone
+    if entry.more:
+        wire["more"] = entry.more
+    return wire
+
+
+def from_view(content: object) -> FromView | None:
+    """What a view said, or None where it is none of the messages known: views of other versions exist."""
+    match content:
+        case {"type": "resync", "have": int(have)}:
+            return Resync(type="resync", have=have)
+        case {"type": "ping"}:
+            return Ping(type="ping")
+        case {"type": "cancel", "id": str(act), "run_id": str(run_id)} if _sane(act, run_id):
+            return Cancel(type="cancel", id=act, run_id=run_id)
+        case {"type": "details", "id": str(act), "run_id": str(run_id)} if _sane(act, run_id):
+            return AskDetails(type="details", id=act, run_id=run_id)
+        case _:
+            return None
+
+
+def _sane(*ids: str) -> bool:
+    return all(0 < len(each) <= ID_LIMIT for each in ids)

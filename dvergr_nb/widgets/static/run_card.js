@@ -1,0 +1,853 @@
+// src/shared/dom.js
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) attribute(node, name, value);
+  for (const child of children) if (child) node.append(child);
+  return node;
+}
+function attribute(node, name, value) {
+  if (value === null || value === void 0 || value === false) {
+    if (node.hasAttribute(name)) node.removeAttribute(name);
+    return;
+  }
+  const text = value === true ? "" : String(value);
+  if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+}
+function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+function measure(node, name, value) {
+  const text = String(Math.round(value * 1e3) / 1e3);
+  if (node.style.getPropertyValue(name) !== text) node.style.setProperty(name, text);
+}
+function button(label, classes, act, signal) {
+  const node = make("button", { type: "button", class: `dvergr-button ${classes}`.trim() }, label);
+  node.addEventListener("click", act, { signal });
+  return node;
+}
+var shape = () => make("i", { class: "dvergr-shape", "aria-hidden": "true" });
+function keepKeys(root, signal) {
+  for (
+    const type of
+    /** @type {const} */
+    ["keydown", "keyup", "keypress"]
+  ) {
+    root.addEventListener(type, (event) => event.stopPropagation(), { signal });
+  }
+}
+function leave(root) {
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+  const around = root.parentElement?.closest("[tabindex]") ?? null;
+  around?.focus({ preventScroll: true });
+}
+function complain(el, problem) {
+  const text = problem instanceof Error ? `${problem.name}: ${problem.message}` : String(problem);
+  console.error(problem);
+  el.replaceChildren(
+    make(
+      "section",
+      { class: "dvergr dvergr-broken", role: "alert" },
+      make("p", {}, "This view could not be drawn. The Run itself is not touched by that."),
+      make("p", { class: "dvergr-error" }, text)
+    )
+  );
+}
+
+// src/shared/status.js
+var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
+var PAUSES = /* @__PURE__ */ new Set(["approval", "result-review", "once-effect"]);
+var PLAIN = /* @__PURE__ */ new Set(["error", "cancel-requested"]);
+var isLive = (row) => LIVE.has(row.status);
+function group(row) {
+  if (row.status === "cancelling") return "running";
+  if (row.status === "waiting") return PAUSES.has(row.reason ?? "") ? "waiting" : "stopped";
+  return (
+    /** @type {Group} */
+    row.status
+  );
+}
+function state(row, presence) {
+  if (isLive(row) && presence !== "live") return presence;
+  return row.status === "cancelling" ? "cancelling" : group(row);
+}
+var words = (reason) => reason.replaceAll("-", " ");
+function word(row, presence) {
+  if (isLive(row)) return presence === "live" ? row.status : `kernel ${presence}`;
+  const name = group(row);
+  if (!row.reason || PLAIN.has(row.reason)) return name;
+  return name === "waiting" ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
+}
+
+// src/shared/time.js
+var browserTime = {
+  now: () => Date.now(),
+  after(ms, fn) {
+    const timer = setTimeout(fn, ms);
+    return () => clearTimeout(timer);
+  }
+};
+var two = (value) => String(value).padStart(2, "0");
+function long(seconds) {
+  const whole2 = Math.floor(seconds);
+  if (whole2 < 3600) return `${Math.floor(whole2 / 60)}m ${two(whole2 % 60)}s`;
+  if (whole2 < 86400) return `${Math.floor(whole2 / 3600)}h ${two(Math.floor(whole2 % 3600 / 60))}m`;
+  return `${Math.floor(whole2 / 86400)}d ${two(Math.floor(whole2 % 86400 / 3600))}h`;
+}
+function duration(seconds) {
+  const past = Math.max(0, seconds);
+  if (past < 0.9995) return `${Math.round(past * 1e3)}ms`;
+  if (past < 59.95) return `${past.toFixed(1)}s`;
+  return long(Math.max(60, past));
+}
+function running(seconds) {
+  const past = Math.max(0, Math.floor(seconds));
+  return past < 60 ? `${past}s` : long(past);
+}
+function left(seconds) {
+  if (seconds < 50) return `about ${Math.max(1, seconds < 10 ? Math.round(seconds) : Math.round(seconds / 5) * 5)}s left`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `about ${minutes}m left`;
+  const tens = Math.round(minutes / 10) * 10;
+  return `about ${Math.floor(tens / 60)}h ${two(tens % 60)}m left`;
+}
+function offset(seconds) {
+  const tenths = Math.round(Math.max(0, seconds) * 10);
+  const rest = `${two(Math.floor(tenths / 10) % 60)}.${tenths % 10}`;
+  const minutes = Math.floor(tenths / 600);
+  return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
+}
+function clock(milliseconds) {
+  const at = new Date(milliseconds);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+function mark(seconds) {
+  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1e3)}ms`;
+  if (seconds < 60) return `${Math.round(seconds * 10) / 10}s`;
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds % 3600 / 60), Math.round(seconds % 60)];
+  const parts = [hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`].filter(Boolean);
+  return parts.join(" ");
+}
+var STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
+function marks(span) {
+  const step2 = STEPS.find((each) => span / each <= 6) ?? Math.ceil(span / 6 / 86400) * 86400;
+  const count2 = Math.floor(span * 0.92 / step2);
+  return Array.from({ length: count2 + 1 }, (_, index) => index * step2);
+}
+var grouped = new Intl.NumberFormat("en-US");
+var count = (value) => grouped.format(value);
+var some = (value, word2) => `${count(value)} ${word2}${value === 1 ? "" : "s"}`;
+
+// src/shared/timeline.js
+var SHAPES = {
+  phase: { classes: "dvergr-round", swatch: "dvergr-swatch-round", legend: "phase of progress", bar: true },
+  cut: { classes: "dvergr-round dvergr-was-cut", swatch: "dvergr-swatch-cut", legend: "cut short", bar: true },
+  tool: { classes: "", swatch: "", legend: "tool call", bar: true },
+  failed: { classes: "dvergr-was-bad", swatch: "dvergr-swatch-bad", legend: "failed call", bar: true },
+  said: { classes: "dvergr-said", swatch: "dvergr-swatch-said", legend: "message from a person", bar: false },
+  tick: { classes: "dvergr-fact", swatch: "dvergr-swatch-fact", legend: "activity", bar: false },
+  bad: { classes: "dvergr-fact dvergr-was-bad", swatch: "dvergr-swatch-fact dvergr-swatch-bad", legend: "error", bar: false }
+};
+var SHORTEST = 0.05;
+var Timeline = class {
+  #signal;
+  /** @type {Set<string>} keys of the entries a person has opened */
+  #opened = /* @__PURE__ */ new Set();
+  /** @type {TimelineWire | null} */
+  #drawn = null;
+  /** @type {HTMLElement | null} */
+  #chart = null;
+  /** @type {{ node: HTMLElement, at: number }[]} bars that go on */
+  #growing = [];
+  /** @type {HTMLElement[]} what stands at now */
+  #nows = [];
+  el = make("div", { class: "dvergr-details" });
+  /** @param {AbortSignal} signal */
+  constructor(signal) {
+    this.#signal = signal;
+  }
+  /**
+   * Says why there is nothing to see yet.
+   * @param {string} text
+   */
+  excuse(text) {
+    this.#drawn = null;
+    this.el.replaceChildren(make("p", { class: "dvergr-soft" }, text));
+  }
+  /** @param {TimelineWire} timeline */
+  draw(timeline) {
+    const focused = this.el.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
+    this.#drawn = timeline;
+    this.#growing = [];
+    this.#nows = [];
+    this.#chart = this.#drawChart(timeline);
+    this.el.replaceChildren(this.#chart, legend(timeline), this.#drawList(timeline));
+    this.grow(timeline.lives ? timeline.took : null);
+    if (focused) this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+  /**
+   * Lets a Run that lives go on: the end of the chart and its open bars move to now. Null: it has ended.
+   * @param {number | null} took
+   */
+  grow(took) {
+    if (!this.#drawn || !this.#chart) return;
+    const span = Math.max(took ?? this.#drawn.took, this.#drawn.took, SHORTEST);
+    measure(this.#chart, "--span", span);
+    for (const node of this.#nows) measure(node, "--at", span);
+    for (const { node, at } of this.#growing) measure(node, "--for", Math.max(0, span - at));
+    const last = this.#nows.at(-1);
+    if (last) say(last, this.#drawn.lives ? running(span) : duration(this.#drawn.took));
+  }
+  /** @param {TimelineWire} timeline */
+  #drawChart(timeline) {
+    const places = marks(Math.max(timeline.took, SHORTEST));
+    const label = `Progress, calls and messages over ${duration(timeline.took)}; the list below says the same in words`;
+    const line = timeline.lives ? make("i", { class: "dvergr-now" }) : null;
+    const now = make("span", { class: "dvergr-now" });
+    this.#nows = line ? [line, now] : [now];
+    return make(
+      "figure",
+      { class: "dvergr-timeline", role: "img", "aria-label": label },
+      make("div", { class: "dvergr-scale" }, ...places.map((at) => placed("i", at)), line),
+      ...timeline.lanes.map((lane) => this.#drawLane(lane)),
+      make("div", { class: "dvergr-axis" }, ...places.map((at) => placed("span", at, mark(at))), now)
+    );
+  }
+  /** @param {LaneWire} lane */
+  #drawLane(lane) {
+    const end = lane.took === void 0 ? count(lane.count) : duration(lane.took);
+    return make(
+      "div",
+      { class: "dvergr-lane" },
+      make("span", { class: "dvergr-cut" }, lane.name),
+      make("div", { class: "dvergr-track" }, ...lane.marks.map((each) => this.#drawMark(each))),
+      make("span", {}, end)
+    );
+  }
+  /** @param {MarkWire} each */
+  #drawMark(each) {
+    const { classes, bar } = SHAPES[each.shape];
+    const when = bar && each.took !== void 0 ? duration(each.took) : `at ${offset(each.at)}`;
+    const node = make("i", { class: classes || null, title: each.title ? `${each.title}, ${when}` : when }, each.text ?? null);
+    measure(node, "--at", each.at);
+    if (bar && each.took === void 0) this.#growing.push({ node, at: each.at });
+    else if (bar) measure(node, "--for", each.took ?? 0);
+    return node;
+  }
+  /** @param {TimelineWire} timeline */
+  #drawList(timeline) {
+    return make("ol", { class: "dvergr-log" }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
+  }
+  /** @param {EntryWire} entry */
+  #drawEntry(entry) {
+    const took = entry.took === void 0 || entry.goes_on ? "" : duration(entry.took);
+    const text = make("span", { class: "dvergr-cut" }, make("span", { class: entry.tone === "bad" ? "dvergr-bad" : null }, entry.text));
+    const item = make(
+      "li",
+      { class: entry.tone === "person" ? "dvergr-from-person" : null },
+      entry.more ? this.#opener(entry) : make("span", { class: "dvergr-cut" }, entry.who),
+      make("span", { class: "dvergr-num dvergr-soft" }, offset(entry.at)),
+      text,
+      make("span", { class: "dvergr-num dvergr-soft" }, entry.goes_on ? "goes on" : took)
+    );
+    if (entry.more && this.#opened.has(entry.key)) item.append(whole(entry));
+    return item;
+  }
+  /** @param {EntryWire} entry */
+  #opener(entry) {
+    const isOpen2 = this.#opened.has(entry.key);
+    const node = button(
+      entry.who,
+      "dvergr-quiet",
+      () => {
+        const open = !this.#opened.has(entry.key);
+        if (open) this.#opened.add(entry.key);
+        else this.#opened.delete(entry.key);
+        attribute(node, "aria-expanded", String(open));
+        if (open) node.parentElement?.append(whole(entry));
+        else node.parentElement?.querySelector(".dvergr-open")?.remove();
+      },
+      this.#signal
+    );
+    attribute(node, "aria-expanded", String(isOpen2));
+    attribute(node, "data-key", entry.key);
+    return node;
+  }
+};
+var whole = (entry) => make("pre", { class: "dvergr-open" }, entry.more ?? "");
+function placed(tag, at, text = null) {
+  const node = make(tag, {}, text);
+  measure(node, "--at", at);
+  return node;
+}
+function legend(timeline) {
+  const used = new Set(timeline.lanes.flatMap((lane) => lane.marks.map((each) => each.shape)));
+  const shapes = Object.entries(SHAPES).filter(([name]) => used.has(
+    /** @type {MarkWire['shape']} */
+    name
+  ));
+  return make(
+    "p",
+    { class: "dvergr-legend" },
+    ...shapes.map(([, { swatch, legend: text }]) => make("span", {}, make("i", { class: `dvergr-swatch ${swatch}`.trim() }), text))
+  );
+}
+
+// src/shared/card.js
+var REFRESH = 2e3;
+var EXPLAIN_AFTER = 1;
+var DOT = " · ";
+var Card = class {
+  #link;
+  #id;
+  #open = false;
+  #askedAt = -Infinity;
+  #hasLived = false;
+  /** @type {string | null} */
+  #shownEnd = null;
+  #pace = new Pace();
+  #shape = shape();
+  #who = make("h3", { class: "dvergr-who" });
+  #word = make("span", { class: "dvergr-word", "aria-live": "polite" });
+  #took = make("span", { class: "dvergr-took" });
+  #slot = new Slot();
+  #facts = make("p", { class: "dvergr-facts" });
+  #timeline;
+  /** @type {HTMLButtonElement} */
+  #cancel;
+  /** @type {HTMLButtonElement} */
+  #toggle;
+  el;
+  /**
+   * @param {Link} link
+   * @param {string} id of the Run
+   * @param {AbortSignal} signal
+   * @param {boolean} [open] whether the details are open from the start
+   */
+  constructor(link, id, signal, open = false) {
+    this.#link = link;
+    this.#id = id;
+    this.#timeline = new Timeline(signal);
+    this.#cancel = button("Cancel", "", () => link.cancel(id), signal);
+    this.#toggle = button("Details", "dvergr-quiet", () => this.#turn(!this.#open), signal);
+    const acts = make("span", { class: "dvergr-acts" }, this.#cancel, this.#toggle);
+    const push = make("span", { class: "dvergr-push" });
+    const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, push, acts);
+    this.el = make("section", { class: "dvergr dvergr-run-card" }, head, this.#slot.el, this.#facts, this.#timeline.el);
+    this.#turn(open);
+  }
+  get #row() {
+    return this.#link.rows.get(this.#id);
+  }
+  /** @param {Change} change */
+  take(change) {
+    if (change.details === this.#id) this.#drawDetails();
+    if (change.tick) return this.#count();
+    if (change.presence || !change.rows || change.rows.includes(this.#id)) this.update();
+  }
+  update() {
+    const row = this.#row;
+    if (!row) return;
+    const { presence } = this.#link;
+    const named = row.kind === "agent-turn" ? `Run of ${row.actor}` : `Run: ${row.name}`;
+    attribute(this.el, "data-state", state(row, presence));
+    attribute(this.el, "aria-label", named);
+    say(this.#who, row.name);
+    say(this.#word, word(row, presence));
+    this.#pace.note(row, this.#link.now());
+    this.#hasLived ||= isLive(row);
+    this.#drawCancel(row);
+    this.#drawFacts(row);
+    this.#count();
+    this.#keepDetails(row);
+  }
+  /** What changes by itself: digits. */
+  #count() {
+    const row = this.#row;
+    if (!row) return;
+    const { presence } = this.#link;
+    say(this.#took, tookText(row, this.#link));
+    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived);
+    if (this.#open && presence !== "gone") this.#timeline.grow(isLive(row) ? this.#link.took(row) : null);
+  }
+  /** @param {RunRow} row */
+  #drawCancel(row) {
+    const hadFocus = document.activeElement === this.#cancel;
+    this.#cancel.hidden = !isLive(row) && row.status !== "waiting";
+    this.#cancel.disabled = this.#link.presence === "gone" || row.status === "cancelling" || this.#link.cancelling.has(row.id);
+    if (hadFocus && (this.#cancel.hidden || this.#cancel.disabled)) this.#toggle.focus({ preventScroll: true });
+  }
+  /** @param {RunRow} row */
+  #drawFacts(row) {
+    const id = this.#facts.lastElementChild ?? make("span", { class: "dvergr-mono" });
+    say(id, row.short);
+    const text = [...facts(row), ""].join(DOT);
+    if (this.#facts.firstChild?.textContent !== text) this.#facts.replaceChildren(text, id);
+  }
+  /** @param {boolean} open */
+  #turn(open) {
+    this.#open = open;
+    attribute(this.#toggle, "aria-expanded", String(open));
+    this.#timeline.el.hidden = !open;
+    if (!open) return;
+    this.#ask();
+    this.#drawDetails();
+  }
+  #ask() {
+    this.#askedAt = this.#link.time.now();
+    this.#link.details(this.#id);
+  }
+  /**
+   * Asks again while it lives, not often, and once when it has ended.
+   * @param {RunRow} row
+   */
+  #keepDetails(row) {
+    const end = isLive(row) ? null : `${row.status} ${row.ended ?? ""}`;
+    const ended2 = end !== null && end !== this.#shownEnd;
+    this.#shownEnd = end;
+    if (!this.#open) return;
+    if (ended2 || end === null && this.#link.time.now() - this.#askedAt > REFRESH) this.#ask();
+    if (!this.#link.timelines.has(this.#id)) this.#drawDetails();
+  }
+  #drawDetails() {
+    if (!this.#open) return;
+    const timeline = this.#link.timelines.get(this.#id);
+    if (timeline) this.#timeline.draw(timeline);
+    else this.#timeline.excuse(this.#link.refusals.get(this.#id) ?? EXCUSES[this.#link.presence]);
+    this.#count();
+  }
+};
+var EXCUSES = {
+  live: "Reading what happened.",
+  busy: "The kernel is busy; the details come when its cell ends.",
+  gone: "The kernel is gone; the details are in the store, and %card in the next kernel shows them."
+};
+var Slot = class {
+  #label = make("span", { class: "dvergr-cut" });
+  #fill = make("i");
+  #bar = make("span", { class: "dvergr-progress", role: "progressbar", "aria-valuemin": 0 }, this.#fill);
+  #note = make("span", { class: "dvergr-soft" });
+  #said = make("span", { class: "dvergr-said dvergr-mono dvergr-cut" });
+  #step = make("div", { class: "dvergr-step" }, this.#label, this.#bar, this.#note, this.#said);
+  #sentence = make("p");
+  #error = make("p", { class: "dvergr-error dvergr-cut" });
+  #reply = make("p", { class: "dvergr-reply" });
+  el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, this.#reply);
+  /**
+   * @param {News} news
+   * @param {boolean} kept whether the line stays where there is nothing to say
+   */
+  draw(news2, kept) {
+    this.#line(this.#sentence, news2.sentence);
+    this.#line(this.#error, news2.error);
+    this.#line(this.#reply, news2.reply);
+    attribute(this.#reply, "class", news2.code ? "dvergr-reply dvergr-mono" : "dvergr-reply");
+    this.#step.hidden = !news2.step && !news2.said;
+    this.#line(this.#said, news2.said);
+    this.#line(this.#label, news2.step?.label);
+    this.#line(this.#note, news2.step?.note);
+    this.#drawBar(news2.step);
+    this.el.hidden = !kept && !Object.keys(news2).length;
+  }
+  /**
+   * @param {HTMLElement} node
+   * @param {string | undefined} text
+   */
+  #line(node, text) {
+    node.hidden = !text;
+    say(node, text ?? "");
+  }
+  /** @param {News['step']} step */
+  #drawBar(step2) {
+    const fraction = step2?.fraction ?? null;
+    this.#bar.hidden = fraction === null;
+    if (!step2 || fraction === null) return;
+    measure(this.#fill, "--done", fraction * 100);
+    attribute(this.#bar, "aria-label", step2.label || "progress");
+    attribute(this.#bar, "aria-valuemax", step2.total);
+    attribute(this.#bar, "aria-valuenow", step2.done);
+  }
+};
+var Pace = class {
+  #fraction = -1;
+  #at = 0;
+  /**
+   * @param {RunRow} row
+   * @param {number} now
+   */
+  note(row, now) {
+    const fraction = row.progress?.fraction ?? -1;
+    if (fraction === this.#fraction) return;
+    this.#fraction = fraction;
+    this.#at = now;
+  }
+  /**
+   * Seconds left at the pace so far, null where it cannot be told yet.
+   * @param {RunRow} row
+   * @param {number} now
+   */
+  left(row, now) {
+    const spent = (this.#at - row.started) / 1e3;
+    if (this.#fraction < 0.02 || this.#fraction >= 1 || spent < 2) return null;
+    const rest = spent * (1 - this.#fraction) / this.#fraction - (now - this.#at) / 1e3;
+    return rest > 0 ? rest : null;
+  }
+};
+function tookText(row, link) {
+  if (isLive(row) && link.presence === "gone") return `last seen ${clock(link.at)}`;
+  const seconds = link.took(row);
+  if (seconds === null) return "";
+  return isLive(row) ? running(seconds) : duration(seconds);
+}
+function news(row, link, pace) {
+  const refused = link.refusals.get(row.id);
+  if (refused) return { error: refused };
+  if (!isLive(row)) return ended(row);
+  const sentence = expected(row, link);
+  if (sentence) return { sentence };
+  const found = {};
+  if (row.progress) found.step = step(row, link, pace);
+  if (row.said) found.said = row.said;
+  return found;
+}
+function ended(row) {
+  if (row.error && row.status === "failed") return { error: row.error };
+  if (row.result) return { reply: row.result, code: !row.kind.startsWith("agent") };
+  return row.said ? { said: row.said } : {};
+}
+function expected(row, link) {
+  if (link.presence === "gone") {
+    if (row.status === "queued") return "Was queued. It had not begun, so nothing of it was stored.";
+    return `Was ${row.status}, ${running(link.took(row) ?? 0)}. The next kernel that opens this store marks it failed, orphaned.`;
+  }
+  if (link.cancelling.has(row.id) && link.presence === "busy") return "Cancel was sent; the kernel takes it when its cell ends.";
+  if (row.asked === void 0) return null;
+  const ago = (link.now() - row.asked) / 1e3;
+  if (ago < EXPLAIN_AFTER) return null;
+  const since = `Cancel requested ${running(ago)} ago`;
+  if (row.checks === false) return `${since}; the function does not check. It ends when the function returns.`;
+  return `${since}. It ends at its next check.`;
+}
+function step(row, link, pace) {
+  const { label = "", done, total, fraction = null } = row.progress ?? {};
+  const figures = done === void 0 ? "" : total === void 0 ? count(done) : `${count(done)} of ${count(total)}`;
+  const rest = fraction === null ? null : pace.left(row, link.now());
+  const note = [fraction === null ? "" : `${Math.floor(fraction * 100)}%`, rest === null ? "" : left(rest)];
+  const found = { label: label || figures, fraction, note: note.filter(Boolean).join(", ") };
+  if (fraction === null && label && figures) found.note = figures;
+  if (done !== void 0) found.done = done;
+  if (total !== void 0) found.total = total;
+  return found;
+}
+function facts(row) {
+  const isTurn = row.kind === "agent-turn";
+  const kind = row.kind === "workflow" ? "job" : row.kind.replaceAll("-", " ");
+  const what = isTurn ? row.steps ? some(row.steps, "round") : "" : `${kind} of ${row.actor}`;
+  const place = row.place === "thread" && isLive(row) ? "worker thread" : "";
+  const reason = row.status === "failed" && row.reason === "error" ? "error" : "";
+  const messages = row.activities === void 0 ? "" : some(row.activities, "correlated activity message");
+  return [what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
+}
+
+// src/shared/link.js
+var MISSING = 2;
+var GRACE = 400;
+var PATIENCE = 2e3;
+var SAMPLES = 8;
+var Link = class {
+  /** @type {Map<string, RunRow>} */
+  rows = /* @__PURE__ */ new Map();
+  /** @type {Map<string, TimelineWire>} */
+  timelines = /* @__PURE__ */ new Map();
+  /** @type {Map<string, string>} what became of an act, by the id of the Run */
+  refusals = /* @__PURE__ */ new Map();
+  /** @type {Set<string>} Runs whose Cancel was sent and not answered by their row yet */
+  cancelling = /* @__PURE__ */ new Set();
+  /** @type {Presence} */
+  presence = "live";
+  /** Whether the store holds more Runs than the rows. */
+  cut = false;
+  rev = -1;
+  /** The kernel's time of the last message, in ms since 1970. */
+  at = 0;
+  /** @type {Set<(change: Change) => void>} */
+  #views = /* @__PURE__ */ new Set();
+  /** @type {Map<string, string>} the Run of each act that Python has not answered */
+  #acts = /* @__PURE__ */ new Map();
+  /** @type {number[]} */
+  #skews = [];
+  #every = 1;
+  #rests = false;
+  #heard = 0;
+  #last;
+  #suspects = false;
+  #askedAt = -Infinity;
+  /** @type {(() => void) | null} */
+  #stopTicking = null;
+  /**
+   * @param {Model} model
+   * @param {import('./model.d.ts').Time} [time]
+   */
+  constructor(model, time = browserTime) {
+    this.model = model;
+    this.time = time;
+    this.#last = time.now();
+    model.on("msg:custom", (message) => this.#hear(message));
+    model.on("change:snapshot", () => this.#restore());
+    model.on("comm_live_update", () => void this.#judge(true));
+    this.#restore();
+    void this.#judge(false);
+  }
+  /**
+   * Registers a view; it is drawn from the rows as they are, so Python is asked for the newest.
+   * @param {(change: Change) => void} view
+   * @param {AbortSignal} signal
+   */
+  watch(view, signal) {
+    this.#views.add(view);
+    signal.addEventListener("abort", () => this.#views.delete(view));
+    this.resync();
+    this.#tickOn();
+  }
+  /** The kernel's time now, in ms, as far as it can be told. */
+  now() {
+    return this.time.now() + (this.#skews.length ? Math.max(...this.#skews) : 0);
+  }
+  /**
+   * Seconds that a Run has taken; up to when it was last heard of, where the kernel is gone. Null before it began.
+   * @param {RunRow} row
+   */
+  took(row) {
+    if (row.status === "queued") return null;
+    const end = row.ended ?? (this.presence === "gone" ? this.at : this.now());
+    return Math.max(0, end - row.started) / 1e3;
+  }
+  /** @param {string} runId */
+  cancel(runId) {
+    this.refusals.delete(runId);
+    this.cancelling.add(runId);
+    this.#act("cancel", runId);
+    this.#tell({ rows: [runId] });
+  }
+  /** @param {string} runId */
+  details(runId) {
+    this.#act("details", runId);
+  }
+  resync() {
+    this.#askedAt = this.time.now();
+    this.#send({ type: "resync", have: this.rev });
+  }
+  /**
+   * @param {'cancel' | 'details'} type
+   * @param {string} runId
+   */
+  #act(type, runId) {
+    const id = newId();
+    this.#acts.set(id, runId);
+    this.#send({ type, id, run_id: runId });
+  }
+  /** @param {import('./wire.d.ts').FromView} message */
+  #send(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.#become("gone");
+    }
+  }
+  /** @param {Change} change */
+  #tell(change) {
+    for (const view of [...this.#views]) view(change);
+  }
+  /** @param {Presence} presence */
+  #become(presence) {
+    if (this.presence === presence) return;
+    this.presence = presence;
+    this.#tell({ presence: true, rows: null });
+  }
+  /** The coarse state that is saved with the notebook; messages, where they come, are newer. */
+  #restore() {
+    const saved = parsed(this.model.get("snapshot"));
+    if (saved && saved.rev > this.rev) this.#load(saved);
+  }
+  /** @param {import('./wire.d.ts').Snapshot} message */
+  #load(message) {
+    this.rows = new Map(message.rows.map((row) => [row.id, row]));
+    this.rev = message.rev;
+    this.at = message.at;
+    this.cut = message.cut;
+    this.#settle(message.rows);
+    this.#tell({ rows: null });
+    this.#tickOn();
+  }
+  /** @param {FromPython} message */
+  #hear(message) {
+    this.#heard += 1;
+    this.#last = this.time.now();
+    this.#skews = [...this.#skews, message.at - this.#last].slice(-SAMPLES);
+    this.at = Math.max(this.at, message.at);
+    this.#take(message);
+    this.#become("live");
+  }
+  /** @param {FromPython} message */
+  #take(message) {
+    switch (message.type) {
+      case "snapshot":
+        this.#askedAt = -Infinity;
+        return this.#load(message);
+      case "patch":
+        return this.#patch(message);
+      case "beat":
+        this.#every = message.every_s;
+        this.#rests = false;
+        return this.#compare(message.rev);
+      case "rest":
+        this.#rests = true;
+        return this.#compare(message.rev);
+      case "details":
+        this.#acts.delete(message.id);
+        this.timelines.set(message.run_id, message.timeline);
+        return this.#tell({ details: message.run_id });
+      case "ack":
+        return this.#answer(message);
+    }
+  }
+  /** @param {import('./wire.d.ts').Patch} message */
+  #patch(message) {
+    if (message.rev <= this.rev) return;
+    const gap = message.rev !== this.rev + 1;
+    for (const row of message.rows) this.rows.set(row.id, row);
+    for (const id of message.gone) this.rows.delete(id);
+    this.rev = message.rev;
+    this.cut = message.cut;
+    this.#rests = false;
+    this.#settle(message.rows);
+    this.#tell({ rows: message.rows.map((row) => row.id), gone: message.gone });
+    this.#tickOn();
+    if (gap) this.#askAgain();
+  }
+  /** @param {number} rev */
+  #compare(rev) {
+    if (rev > this.rev) this.#askAgain();
+  }
+  #askAgain() {
+    if (this.time.now() - this.#askedAt > PATIENCE) this.resync();
+  }
+  /** @param {import('./wire.d.ts').Ack} message */
+  #answer(message) {
+    const runId = this.#acts.get(message.id);
+    if (runId === void 0) return;
+    this.#acts.delete(message.id);
+    if (message.outcome === "requested") return;
+    this.cancelling.delete(runId);
+    if (message.outcome === "failed") this.refusals.set(runId, message.error ?? "it could not be done");
+    this.#tell({ rows: [runId], act: runId });
+  }
+  /** @param {RunRow[]} rows */
+  #settle(rows) {
+    for (const row of rows) if (row.asked !== void 0 || !isLive(row)) this.cancelling.delete(row.id);
+  }
+  get #lives() {
+    for (const row of this.rows.values()) if (isLive(row)) return true;
+    return false;
+  }
+  #tickOn() {
+    if (this.#stopTicking || !this.#views.size || !this.#lives) return;
+    this.#stopTicking = this.time.after(1e3, () => {
+      this.#stopTicking = null;
+      this.#tick();
+      this.#tickOn();
+    });
+  }
+  #tick() {
+    const silent = this.time.now() - this.#last;
+    if (this.presence === "live" && !this.#rests && silent > (MISSING + 1) * this.#every * 1e3) this.#suspect();
+    if (this.presence !== "gone") this.#tell({ tick: true });
+  }
+  /** A late timer proves nothing: what is queued here gets its turn and Python is asked, then silence counts. */
+  #suspect() {
+    if (this.#suspects) return;
+    this.#suspects = true;
+    const heard = this.#heard;
+    this.#send({ type: "ping" });
+    this.time.after(GRACE, () => {
+      this.time.after(0, () => {
+        this.#suspects = false;
+        if (this.#heard === heard && this.presence === "live") this.#become("busy");
+      });
+    });
+  }
+  /**
+   * Asks the host whether the line to the kernel is open.
+   * @param {boolean} told whether the host has just said that this changed
+   */
+  async #judge(told) {
+    const heard = this.#heard;
+    const open = await isOpen(this.model);
+    if (this.#heard === heard && (open === false || told && open === void 0)) this.#become("gone");
+  }
+};
+async function isOpen(model) {
+  const id = model.get("own_id");
+  if (typeof id !== "string" || !id) return void 0;
+  try {
+    return (await model.widget_manager?.get_model?.(id))?.comm_live;
+  } catch {
+    return void 0;
+  }
+}
+function parsed(text) {
+  return typeof text === "string" && text ? JSON.parse(text) : null;
+}
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// src/shared/widget.js
+function widget(draw) {
+  return () => {
+    let link = null;
+    const linked = (model) => link ??= new Link(model);
+    return {
+      /** @param {{ model: Model }} host */
+      initialize({ model }) {
+        try {
+          linked(model);
+        } catch (problem) {
+          console.error(problem);
+        }
+      },
+      /** @param {Rendering} rendering */
+      render({ model, el }) {
+        const ending = new AbortController();
+        try {
+          show(linked(model), model, el, draw, ending.signal);
+        } catch (problem) {
+          complain(el, problem);
+        }
+        return () => ending.abort();
+      }
+    };
+  };
+}
+function show(link, model, el, draw, signal) {
+  const view = draw(link, model, signal);
+  keepKeys(view.el, signal);
+  view.el.addEventListener("keydown", (event) => event.key === "Escape" && leave(view.el), { signal });
+  el.replaceChildren(view.el);
+  link.watch((change) => {
+    try {
+      view.take(change);
+    } catch (problem) {
+      complain(el, problem);
+    }
+  }, signal);
+}
+
+// src/run_card/widget.js
+var widget_default = widget((link, model, signal) => {
+  const card = new Card(link, String(model.get("run_id")), signal);
+  card.update();
+  return { el: card.el, take: (change) => card.take(change) };
+});
+export {
+  widget_default as default
+};
