@@ -1,0 +1,60 @@
+"""The nbval rig accepts what is the same, and only that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.rigs.nbval import nbval
+from tests.rigs.notebook import write_notebook
+
+pytestmark = pytest.mark.notebooks
+
+
+def stored(folder: Path, source: str, printed: str) -> Path:
+    """A notebook of one cell whose stored output is what it printed once."""
+    path = write_notebook(folder / "stored.ipynb", [source])
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].outputs = [nbformat.v4.new_output("stream", name="stdout", text=printed)]
+    notebook.cells[0].execution_count = 1
+    nbformat.write(notebook, path)
+    return path
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+def test_the_same_output_passes(tmp_path: Path, workspace: Path) -> None:
+    verdict = nbval(stored(tmp_path, "print('same')", "same\n"), workspace)
+    assert (verdict.ok, verdict.cells) == (True, 1), verdict.report
+
+
+def test_another_output_fails_unless_only_running_is_asked(tmp_path: Path, workspace: Path) -> None:
+    notebook = stored(tmp_path, "print('new')", "old\n")
+    assert not nbval(notebook, workspace).ok
+    assert nbval(notebook, workspace, strict=False).ok
+
+
+def test_ids_times_and_durations_may_differ(tmp_path: Path, workspace: Path) -> None:
+    source = (
+        "import uuid, datetime\n"
+        "print(uuid.uuid4(), uuid.uuid4().hex[:8], datetime.datetime.now(datetime.UTC), object(), '2m 14s', '3.2 s')"
+    )
+    printed = (
+        "01939c2e-7c52-7000-8000-0123456789ab 89abcdef 2026-01-01 09:00:00.001000+00:00 "
+        "<object object at 0x7f0000000000> 1m 2s 12 ms\n"
+    )
+    assert nbval(stored(tmp_path, source, printed), workspace).ok
+
+
+def test_the_notebook_runs_in_the_workspace_with_our_package_and_seeded_ids(tmp_path: Path, workspace: Path) -> None:
+    source = "import os, dvergr_nb.ids\nopen('here', 'w').close()\nprint(os.environ['DVERGR_NB_TEST'])"
+    verdict = nbval(stored(tmp_path, source, "1\n"), workspace)
+    assert verdict.ok, verdict.report
+    assert (workspace / "here").exists()
