@@ -1,0 +1,175 @@
+"""The DuckDB instance behind a store: opened, given out as cursors, and opened again after it has died."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from dvergr_nb.errors import NotAStore, SessionClosed, StoreDamaged, StoreFailed
+from dvergr_nb.store.lock import unwritable
+
+MEMORY: Final = ":memory:"
+MAGIC: Final = b"DUCK"
+HEADERS: Final = 3 * 4096
+"""Bytes before the first block of a database file."""
+
+FATAL: Final = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)
+"""After one of these the whole instance is of no more use."""
+
+_CONFIG: Final = {
+    "threads": "2",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_BLOCKS = "SELECT block_size, total_blocks FROM pragma_database_size()"
+_TABLES = "SELECT count(*), count(*) FILTER (schema_name = 'dv' AND table_name = 'schema_version') FROM duckdb_tables()"
+_ZONE = "SET TimeZone = 'UTC'"
+_TENANT = "SET VARIABLE dvergr_tenant = ?"
+
+
+def check_file(path: Path) -> None:
+    """Raises `NotAStore` where the path leads to something that is no DuckDB file.
+
+    Only to be called while DuckDB has the file not open: closing it here would drop DuckDB's own lock.
+    """
+    if path.is_dir():
+        raise NotAStore(str(path), "a directory")
+    try:
+        with path.open("rb") as file:
+            head = file.read(12)
+    except OSError as problem:
+        raise unwritable(path, problem) from problem
+    if head[8:12] != MAGIC:
+        raise NotAStore(str(path), "no DuckDB file" if head else "an empty file")
+
+
+def first_line(problem: BaseException) -> str:
+    """What DuckDB says, without its hints and pictures."""
+    return str(problem).strip().split("\n", 1)[0]
+
+
+class Instance:
+    """One open database. Its cursors die with it, so each is asked for anew and remembered by generation."""
+
+    def __init__(self, path: Path | None, tenant_id: str, *, name: str | None = None) -> None:
+        self.path = path
+        self.name = name or (str(path) if path else MEMORY)
+        """How errors call it."""
+        self.generation = 0
+        self._tenant = tenant_id
+        self._lock = threading.RLock()
+        self._cursors: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._root: duckdb.DuckDBPyConnection | None = None
+        self._mine = threading.local()
+        self._closed = False
+
+    def open(self) -> duckdb.DuckDBPyConnection:
+        """Opens the file and gives the writing connection. Raises `StoreDamaged`, `NotAStore` or `StoreFailed`."""
+        with self._lock:
+            self._root = self._connected()
+            self.generation += 1
+            return self._root
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        try:
+            con = duckdb.connect(str(self.path or MEMORY), config=dict(_CONFIG))
+        except duckdb.Error as problem:
+            raise self.unopened(problem) from problem
+        try:
+            con.execute(_ZONE)
+            self._check_whole(con)
+        except duckdb.Error as problem:
+            con.close()
+            raise self.unopened(problem) from problem
+        except (StoreDamaged, NotAStore):
+            con.close()
+            raise
+        return con
+
+    def _check_whole(self, con: duckdb.DuckDBPyConnection) -> None:
+        """A file that is shorter than its header says was cut; to write into it would make it worse."""
+        if self.path is None:
+            return
+        block_size, blocks = con.execute(_BLOCKS).fetchall()[0]
+        length, needed = self.path.stat().st_size, HEADERS + block_size * blocks
+        if length < needed:
+            raise StoreDamaged(self.name, f"it ends after {length:,} of {needed:,} bytes")
+        tables, ours = con.execute(_TABLES).fetchall()[0]
+        if tables and not ours:
+            raise NotAStore(self.name, "a DuckDB file of another program")
+
+    def unopened(self, problem: duckdb.Error) -> StoreDamaged | StoreFailed:
+        """What an error at open or at a read means for a person."""
+        text = first_line(problem)
+        if isinstance(problem, duckdb.SerializationException | duckdb.InternalException):
+            return StoreDamaged(self.name, text)
+        if isinstance(problem, duckdb.IOException) and not _is_refusal(text):
+            return StoreDamaged(self.name, text)
+        return StoreFailed(self.name, f"DuckDB cannot work with {self.name}: {text}")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of this thread, its tenant set. Raises `StoreFailed` while there is no instance."""
+        reader = self._reader()
+        with reader.busy:
+            if reader.generation != self.generation:
+                raise StoreFailed(self.name, f"{self.name} was opened again while it was read; try again")
+            yield reader.con
+
+    def _reader(self) -> Reader:
+        found: Reader | None = getattr(self._mine, "reader", None)
+        if found is not None and found.generation == self.generation:
+            return found
+        with self._lock:
+            if self._closed:
+                raise SessionClosed(self.name)
+            if self._root is None:
+                raise StoreFailed(self.name, f"{self.name} is down after an error of the disk or of DuckDB")
+            found = self._mine.reader = Reader(self._root.cursor(), self.generation)
+            found.con.execute(_ZONE)
+            found.con.execute(_TENANT, [self._tenant])
+            self._cursors.add(found)
+            return found
+
+    def close(self, *, for_good: bool = False) -> None:
+        """Closes every cursor and the file; one that is in a query is interrupted first."""
+        with self._lock:
+            self._closed = self._closed or for_good
+            self.generation += 1
+            for reader in list(self._cursors):
+                reader.close()
+            self._cursors.clear()
+            if self._root is not None:
+                with contextlib.suppress(duckdb.Error):
+                    self._root.close()
+            self._root = None
+
+
+class Reader:
+    """A cursor that one thread reads with, and the generation of the instance it belongs to."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, generation: int) -> None:
+        self.con = con
+        self.generation = generation
+        self.busy = threading.RLock()
+
+    def close(self) -> None:
+        """Ends the query it is in, and the cursor."""
+        if not self.busy.acquire(blocking=False):
+            self.con.interrupt()
+            self.busy.acquire()
+        with contextlib.suppress(duckdb.Error):
+            self.con.close()
+        self.busy.release()
+
+
+def _is_refusal(text: str) -> bool:
+    """Whether the system refused, as opposed to the file being wrong."""
+    signs = ("Permission denied", "Read-only file system", "No space left", "Could not set lock", "Too many open files", "No such file")
+    return any(sign in text for sign in signs)

@@ -1,0 +1,262 @@
+"""What a unit means: its answer and its rows, or the error that keeps it out.
+
+Each function checks all before it changes the draft, so that a refused unit leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from dvergr_nb.errors import BadMessage, BadRun, MoveRefused, NoSuchMessage, ThreadBusy
+from dvergr_nb.ids import MessageId, RunId, short
+from dvergr_nb.records import message as messages
+from dvergr_nb.records import run as runs
+from dvergr_nb.records.message import ACTIVITY, Message
+from dvergr_nb.records.operation import (
+    Admit,
+    Admitted,
+    Answer,
+    Cause,
+    End,
+    KeyTaken,
+    Moved,
+    Noted,
+    Opened,
+    OpenRoom,
+    Post,
+    Posted,
+    Record,
+    Resume,
+    Unit,
+)
+from dvergr_nb.records.run import Reason, Run, RunStatus
+from dvergr_nb.records.text import mended
+from dvergr_nb.store import pauses
+from dvergr_nb.store.draft import Draft
+from dvergr_nb.store.known import is_open
+from dvergr_nb.store.slots import Key, Slot
+
+
+def decided(draft: Draft, unit: Unit) -> Answer:
+    """The answer to a unit, its rows added to the draft. Raises the `DvergrError` that keeps it out."""
+    match unit:
+        case Record(message=message):
+            return _posted(draft, message, _sound(draft, message, activity=True))
+        case Post(message=message):
+            return _posted(draft, message, _sound(draft, message))
+        case Admit():
+            return _admitted(draft, unit)
+        case End():
+            return _ended(draft, unit)
+        case Resume():
+            return _resumed(draft, unit)
+        case Cause():
+            return _noted(draft, unit)
+        case OpenRoom(room=room):
+            there = draft.room(room.tenant_id, room.name)
+            if there is None:
+                draft.add_room(room)
+            return Opened(room=there or room, inserted=there is None)
+
+
+def _sound(draft: Draft, message: Message, *, activity: bool = False) -> Message:
+    """The message with its text mended. Raises `BadMessage` where its shape or its Run is wrong."""
+    if draft.careful or message.metadata or message.facts:
+        message = messages.checked(message)
+    elif (content := mended(message.content)) is not message.content:
+        message = dataclasses.replace(message, content=content)
+    named = {fact.run_id for fact in message.facts} if message.facts else set()
+    if activity or message.to == ACTIVITY:
+        named.add(message.run_id)
+    for run_id in named:
+        if run_id is not None:
+            _check_run_in_room(draft, run_id, message)
+    return message
+
+
+def _check_run_in_room(draft: Draft, run_id: RunId, message: Message) -> None:
+    run = draft.run(run_id)
+    if run is None or run.room != message.room or run.tenant_id != message.tenant_id:
+        raise BadMessage("orphan-message-activity", f"activity of Run {short(run_id)}, which is not in room {message.room!r}")
+
+
+def _posted(draft: Draft, given: Message, message: Message) -> Posted:
+    there = draft.same_place(given)
+    if there is None:
+        root = _root(draft, message)
+        draft.add_message(message, root)
+        return Posted(inserted=True, thread_root_id=root)
+    if there.tenant_id != message.tenant_id:
+        raise BadMessage("message-id-taken", f"the id of message {short(message.id)} is in use; make a new one")
+    return Posted(inserted=False, thread_root_id=there.thread_root_id)
+
+
+def _root(draft: Draft, message: Message) -> MessageId:
+    """The thread: a reply's is its parent's where that is in the room, else what the sender believes."""
+    if message.reply_to is None:
+        return message.id
+    parent = draft.place(message.reply_to)
+    if parent is None or parent.room != message.room or parent.tenant_id != message.tenant_id:
+        return message.thread_root_id
+    return parent.thread_root_id
+
+
+def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
+    run = runs.checked(unit.run) if draft.careful else unit.run
+    if (same := draft.same_run(run.id)) is not None:
+        return _admitted_before(draft, same, run)
+    if run.status is not RunStatus.RUNNING:
+        raise BadRun("invalid-run-status", f"a Run is admitted as running, not as {run.status.value!r}")
+    key = unit.key and Key(run.tenant_id, run.room, mended(unit.key))
+    if key and (first := draft.holder_of_key(key)) and (holder := draft.run(first)):
+        return KeyTaken(run=holder)
+    message = None if unit.message is None else _sound_trigger(draft, run, unit.message)
+    if run.parent is not None:
+        _check_parent(draft, run, run.parent)
+    root, slot = _thread(draft, run, message)
+    if message is not None and draft.same_place(message) is None:
+        draft.add_message(message, root)
+    draft.add_run(run, key or None)
+    if slot:
+        draft.rows.slots[slot] = run.id
+    return Admitted(run=run, thread_root_id=root)
+
+
+def _admitted_before(draft: Draft, there: Run, run: Run) -> Admitted:
+    place = draft.place(there.trigger)
+    if there.tenant_id != run.tenant_id or place is None:
+        raise BadRun("run-id-taken", f"the id of Run {short(run.id)} is in use; make a new one")
+    return Admitted(run=there, thread_root_id=place.thread_root_id)
+
+
+def _sound_trigger(draft: Draft, run: Run, message: Message) -> Message:
+    if (message.id, message.room, message.tenant_id) != (run.trigger, run.room, run.tenant_id):
+        raise BadRun("invalid-trigger", f"Run {short(run.id)} must be admitted with its own trigger, in its own room")
+    return _sound(draft, message)
+
+
+def _check_parent(draft: Draft, run: Run, parent: RunId) -> None:
+    found = draft.run(parent)
+    if found is None or found.tenant_id != run.tenant_id:
+        raise BadRun("no-such-parent", f"the parent Run {short(parent)} is not in this store; name one that is, or none")
+
+
+def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId, Slot | None]:
+    """The thread of the Run, and the slot it takes there. Raises `ThreadBusy` where another Run is open.
+
+    A thread that this very unit begins needs no slot: its root is the Run's trigger, which is one Run's alone.
+    """
+    there = draft.same_place(message) if message else draft.place(run.trigger)
+    if there is None and message is None or there and (there.room, there.tenant_id) != (run.room, run.tenant_id):
+        raise NoSuchMessage(run.trigger, run.room)
+    root = there.thread_root_id if there else _root(draft, message) if message else run.trigger
+    slot = Slot(run.tenant_id, run.room, root, run.actor)
+    if holder := draft.holder(slot):
+        raise ThreadBusy(holder, run.actor, root)
+    if there is None and root == run.trigger:
+        return root, None
+    if there is not None:
+        _check_trigger_free(draft, run, root)
+    if root != run.trigger:
+        _check_root_free(draft, run, root)
+    return root, slot
+
+
+def _check_trigger_free(draft: Draft, run: Run, root: MessageId) -> None:
+    other = draft.caused_by(run.trigger, run.tenant_id, run.actor)
+    if other is not None and is_open(other):
+        raise ThreadBusy(other.id, run.actor, root)
+    if other is not None:
+        raise BadRun(
+            "trigger-taken",
+            f"message {short(run.trigger)} has caused Run {short(other.id)} of {run.actor!r} already; post a new message",
+        )
+
+
+def _check_root_free(draft: Draft, run: Run, root: MessageId) -> None:
+    other = draft.caused_by(root, run.tenant_id, run.actor)
+    if other is not None and other.room == run.room and is_open(other):
+        raise ThreadBusy(other.id, run.actor, root)
+
+
+def _ended(draft: Draft, unit: End) -> Moved:
+    before = _standing(draft, unit.run_id, unit.tenant_id, unit.status)
+    if before.updated_at == unit.at and before.status is unit.status and before.revision:
+        return Moved(run=before)
+    runs.check_move(unit.run_id, unit.found, unit.status)
+    if before.status is not unit.found:
+        raise MoveRefused(unit.run_id, unit.status.value, before.status.value)
+    after = _after(draft, unit, before)
+    if after.is_paused != bool(unit.envelopes):
+        raise BadRun("envelopes", f"Run {short(before.id)} must have envelopes when it pauses, and only then")
+    for given, message in [(given, _sound(draft, given)) for given in unit.messages]:
+        _posted(draft, given, message)
+    if before.status is RunStatus.WAITING:
+        draft.rows.taken.append(before.id)
+    draft.rows.envelopes.extend(pauses.rows(before.id, before.tenant_id, unit.envelopes))
+    slot = draft.slot_of(before.id)
+    if slot and not after.is_paused:
+        draft.rows.slots[slot] = None
+    draft.move(before, after)
+    return Moved(run=after)
+
+
+def _after(draft: Draft, unit: End, before: Run) -> Run:
+    status, reason, error = unit.status, unit.reason, unit.error
+    lost = draft.known.lost.get(before.id)
+    if lost and status is RunStatus.COMPLETED:
+        status, reason, error = RunStatus.FAILED, Reason.RECORD_LOST.value, f"some of its activity could not be stored: {lost}"
+    return dataclasses.replace(
+        before,
+        status=status,
+        reason=reason,
+        error=error and runs.clipped(mended(error), runs.ERROR_LIMIT),
+        steps=unit.steps,
+        updated_at=unit.at,
+        ended_at=unit.at if status.is_terminal else None,
+        revision=before.revision + 1,
+    )
+
+
+def _standing(draft: Draft, run_id: RunId, tenant_id: str, wanted: RunStatus) -> Run:
+    found = draft.run(run_id)
+    if found is None or found.tenant_id != tenant_id:
+        raise MoveRefused(run_id, wanted.value, None)
+    return found
+
+
+def _resumed(draft: Draft, unit: Resume) -> Moved:
+    before = _standing(draft, unit.run_id, unit.tenant_id, RunStatus.RUNNING)
+    if draft.resent and (before.status, before.boot_id, before.updated_at) == (RunStatus.RUNNING, unit.boot_id, unit.at):
+        return Moved(run=before)
+    if not before.is_paused:
+        raise MoveRefused(unit.run_id, RunStatus.RUNNING.value, f"{before.status.value}, not paused")
+    after = dataclasses.replace(
+        before,
+        status=RunStatus.RUNNING,
+        reason=None,
+        boot_id=unit.boot_id,
+        updated_at=unit.at,
+        revision=before.revision + 1,
+    )
+    draft.rows.taken.append(before.id)
+    draft.move(before, after)
+    return Moved(run=after)
+
+
+def _noted(draft: Draft, unit: Cause) -> Noted:
+    if unit.run_id == unit.cause_id:
+        raise BadRun("invalid-cause", f"Run {short(unit.run_id)} cannot be its own cause")
+    for run_id in (unit.run_id, unit.cause_id):
+        found = draft.run(run_id)
+        if found is None or found.tenant_id != unit.tenant_id:
+            raise BadRun("cause-not-durable", f"Run {short(run_id)} is not durable in this store, so it can be no cause of another")
+    if found is not None and not found.status.is_terminal:
+        raise BadRun("cause-not-resolved", f"Run {short(found.id)} has not resolved, it is {found.status.value}")
+    noted = draft.causes(unit.run_id)
+    if unit.cause_id not in noted:
+        draft.rows.causes.append((unit.run_id, unit.cause_id, unit.tenant_id, unit.at))
+        noted = [*noted, unit.cause_id]
+    return Noted(causes=tuple(noted))
+
+

@@ -1,0 +1,175 @@
+"""A transaction before it is written: what the units so far would make of the store, and the rows that are to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.room import Room
+from dvergr_nb.records.run import Run
+from dvergr_nb.store import causes, messages, rooms, runs, slots
+from dvergr_nb.store.known import Known, caused
+from dvergr_nb.store.messages import Place
+from dvergr_nb.store.runs import Move
+from dvergr_nb.store.slots import Key, Slot
+from dvergr_nb.store.table import Row
+
+
+@dataclass(slots=True)
+class Rows:
+    """What is to be written, by table."""
+
+    rooms: list[Row] = field(default_factory=list)
+    messages: list[Row] = field(default_factory=list)
+    facts: list[Row] = field(default_factory=list)
+    runs: list[Row] = field(default_factory=list)
+    keys: list[Row] = field(default_factory=list)
+    slots: dict[Slot, RunId | None] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    envelopes: list[Row] = field(default_factory=list)
+    taken: list[RunId] = field(default_factory=list)
+    causes: list[Row] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+class Draft:
+    """Answers what is so, in the light of the units before: from the draft, then from memory, then from the store.
+
+    Ids of new records are taken for fresh unless `careful`, which looks them up; a primary key finds out where that was wrong.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, known: Known, *, careful: bool, resent: bool) -> None:
+        self.con = con
+        self.known = known
+        self.careful = careful
+        self.resent = resent
+        """Whether the units may have been committed before, their answer lost with the database instance."""
+        self.rows = Rows()
+        self._places: dict[MessageId, Place | None] = {}
+        self._runs: dict[RunId, Run | None] = {}
+        self._by_cause: dict[tuple[str, MessageId, str], RunId] = {}
+        self._rooms: dict[tuple[str, str], Room] = {}
+        self._keys: dict[Key, RunId | None] = {}
+
+    def room(self, tenant_id: str, name: str) -> Room | None:
+        """The room of that name."""
+        return self._rooms.get((tenant_id, name)) or self.known.rooms.get((tenant_id, name))
+
+    def place(self, message_id: MessageId) -> Place | None:
+        """Where a message is."""
+        if (here := self.remembered(message_id)) is None and message_id not in self._places:
+            here = self._places[message_id] = messages.place(self.con, message_id)
+        return here
+
+    def remembered(self, message_id: MessageId) -> Place | None:
+        """Where a message is, as far as it needs no look into the store."""
+        return self._places.get(message_id) or self.known.places.get(message_id)
+
+    def run(self, run_id: RunId) -> Run | None:
+        """The Run as it would be after the units so far."""
+        if run_id in self._runs:
+            return self._runs[run_id]
+        found = self.known.open.get(run_id)
+        if found is None:
+            found = self._runs[run_id] = runs.by_id(self.con, run_id)
+        return found
+
+    def learn_places(self, wanted: Iterable[MessageId], found: Mapping[MessageId, Place]) -> None:
+        """Takes over places that were looked up together."""
+        self._places |= {message_id: found.get(message_id) for message_id in wanted}
+
+    def learn_runs(self, wanted: Iterable[RunId], found: Sequence[Run]) -> None:
+        """Takes over Runs that were looked up together."""
+        self._runs |= dict.fromkeys(wanted) | {run.id: run for run in found}
+
+    def same_place(self, message: Message) -> Place | None:
+        """Where a message of this id is already; from memory only, unless careful."""
+        return self.place(message.id) if self.careful else self.remembered(message.id)
+
+    def same_run(self, run_id: RunId) -> Run | None:
+        """The Run of this id that is there already; from memory only, unless careful."""
+        if self.careful:
+            return self.run(run_id)
+        return self._runs.get(run_id) or self.known.open.get(run_id)
+
+    def caused_by(self, trigger: MessageId, tenant_id: str, actor: str) -> Run | None:
+        """The Run that this message caused this actor to do, open or ended."""
+        key = (tenant_id, trigger, actor)
+        if run_id := self._by_cause.get(key) or self.known.by_cause.get(key):
+            return self.run(run_id)
+        found = runs.by_trigger(self.con, trigger, tenant_id, actor)
+        return self._runs.setdefault(found[0].id, found[0]) if found else None
+
+    def holder(self, slot: Slot) -> RunId | None:
+        """Who has the slot."""
+        return self.rows.slots[slot] if slot in self.rows.slots else self.known.held.get(slot)
+
+    def slot_of(self, run_id: RunId) -> Slot | None:
+        """The slot that a stored Run has."""
+        return self.known.slot_of.get(run_id)
+
+    def holder_of_key(self, key: Key) -> RunId | None:
+        """The Run that used the key first."""
+        if key not in self._keys:
+            self._keys[key] = slots.holder_of_key(self.con, key)
+        return self._keys[key]
+
+    def causes(self, run_id: RunId) -> Sequence[RunId]:
+        """The causes that the Run would have."""
+        noted = [row[1] for row in self.rows.causes if row[0] == run_id]
+        return [*causes.of(self.con, run_id), *noted]
+
+    def add_room(self, room: Room) -> None:
+        """Makes a room."""
+        self._rooms[room.tenant_id, room.name] = room
+        self.rows.rooms.append(rooms.row(room))
+
+    def add_message(self, message: Message, root: MessageId) -> None:
+        """Stores a message in its thread, and its room with it where that is new."""
+        self._need_room(message.tenant_id, message.room, message)
+        self._places[message.id] = Place(message.tenant_id, message.room, root)
+        self.rows.messages.append(messages.row(message, root))
+        if message.facts:
+            self.rows.facts.extend(self._new_facts(message))
+
+    def _new_facts(self, message: Message) -> list[Row]:
+        facts = list(messages.fact_rows(message))
+        if not self.careful:
+            return facts
+        there = messages.stored_facts(self.con, [fact.id for fact in message.facts])
+        return list({row[0]: row for row in facts if row[0] not in there}.values())
+
+    def _need_room(self, tenant_id: str, name: str, first: Message | Run) -> None:
+        if self.room(tenant_id, name) is None:
+            self.add_room(Room(tenant_id=tenant_id, name=name, title=name, created_at=first.created_at))
+
+    def add_run(self, run: Run, key: Key | None) -> None:
+        """Stores a Run."""
+        self._need_room(run.tenant_id, run.room, run)
+        self._runs[run.id] = run
+        self._by_cause[caused(run)] = run.id
+        self.rows.runs.append(runs.row(run))
+        if key:
+            self._keys[key] = run.id
+            self.rows.keys.append((*key, run.id))
+
+    def move(self, before: Run, after: Run) -> None:
+        """Moves a Run."""
+        self._runs[after.id] = after
+        self.rows.moves.append(Move(before, after))
+
+    def keep(self) -> None:
+        """Tells the memory what is committed now."""
+        self.known.rooms |= self._rooms
+        self.known.keep_places({message_id: place for message_id, place in self._places.items() if place})
+        for run in self._runs.values():
+            if run is not None:
+                self.known.keep_run(run)
+        for slot, holder in self.rows.slots.items():
+            self.known.keep_slot(slot, holder)

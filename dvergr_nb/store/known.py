@@ -1,0 +1,89 @@
+"""What the writer remembers of the store, so that a steady stream of units needs no look into it.
+
+One process writes one store, so memory that is brought up to date after each COMMIT is exact: for open Runs, held slots and
+rooms it is complete, for messages it holds the latest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import duckdb
+
+from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.operation import Post, Record, Unit
+from dvergr_nb.records.room import Room
+from dvergr_nb.records.run import PAUSES, Run, RunStatus
+from dvergr_nb.store import rooms, runs, slots
+from dvergr_nb.store.messages import Place
+from dvergr_nb.store.slots import Slot
+
+PLACES_KEPT: Final = 50_000
+"""How many messages' places are remembered; an older one is looked up."""
+
+Caused = tuple[str, MessageId, str]
+"""Tenant, trigger and actor: by law at most one Run."""
+
+
+def is_open(run: Run) -> bool:
+    """Whether it holds its thread: it works, or waits for a person's decision."""
+    return run.status is RunStatus.RUNNING or run.is_paused
+
+
+def caused(run: Run) -> Caused:
+    """What the Run is the only one for."""
+    return (run.tenant_id, run.trigger, run.actor)
+
+
+class Known:
+    """The memory. Only the writer's thread touches it."""
+
+    def __init__(self) -> None:
+        self.open: dict[RunId, Run] = {}
+        self.by_cause: dict[Caused, RunId] = {}
+        self.held: dict[Slot, RunId] = {}
+        self.slot_of: dict[RunId, Slot] = {}
+        self.rooms: dict[tuple[str, str], Room] = {}
+        self.places: dict[MessageId, Place] = {}
+        self.lost: dict[RunId, str] = {}
+        """Runs some of whose activity could not be stored, and why."""
+
+    def load(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Learns anew what must be complete."""
+        self.open = {run.id: run for run in runs.open_ones(con, sorted(PAUSES))}
+        self.by_cause = {caused(run): run.id for run in self.open.values()}
+        self.held = dict(slots.held(con))
+        self.slot_of = {run_id: slot for slot, run_id in self.held.items()}
+        self.rooms = {(room.tenant_id, room.name): room for room in rooms.stored(con)}
+        self.places = {}
+
+    def lose(self, unit: Unit, problem: BaseException) -> None:
+        """Notes that a unit was kept out: its Run, where it has one, will not end as if all were on record."""
+        if isinstance(unit, Post | Record) and unit.message.run_id:
+            self.lost.setdefault(unit.message.run_id, f"{type(problem).__name__}: {problem}")
+
+    def keep_run(self, run: Run) -> None:
+        """Takes over a Run as it was committed."""
+        if is_open(run):
+            self.open[run.id] = run
+            self.by_cause[caused(run)] = run.id
+        else:
+            self.open.pop(run.id, None)
+            self.by_cause.pop(caused(run), None)
+        if run.status.is_terminal:
+            self.lost.pop(run.id, None)
+
+    def keep_slot(self, slot: Slot, holder: RunId | None) -> None:
+        """Takes over a slot as it was committed."""
+        if before := self.held.pop(slot, None):
+            self.slot_of.pop(before, None)
+        if holder:
+            self.held[slot] = holder
+            self.slot_of[holder] = slot
+
+    def keep_places(self, places: dict[MessageId, Place]) -> None:
+        """Takes over where messages are, and forgets the oldest where they are too many."""
+        self.places |= places
+        if len(self.places) > 2 * PLACES_KEPT:
+            for old in list(self.places)[:-PLACES_KEPT]:
+                del self.places[old]

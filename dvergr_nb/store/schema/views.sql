@@ -1,0 +1,104 @@
+-- Made again after every migration. The dv.my_* views are the one place where rows are filtered by tenant:
+-- everything that reads stands on them, and the variable is set on every reading cursor.
+
+CREATE OR REPLACE VIEW dv.my_rooms AS SELECT * FROM dv.rooms WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_messages AS SELECT * FROM dv.messages WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_activities AS SELECT * FROM dv.activities WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_runs AS SELECT * FROM dv.runs WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_causes AS SELECT * FROM dv.run_causes WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_envelopes AS SELECT * FROM dv.envelopes WHERE tenant_id = getvariable('dvergr_tenant');
+
+-- Rows as Python reads them: ids as text, and the `key` columns to search by, which reach the zone maps.
+CREATE OR REPLACE VIEW dv.run_rows AS
+SELECT
+    CAST(id AS VARCHAR) AS id, tenant_id, user_id, kind, room, actor, label, tags, CAST("trigger" AS VARCHAR) AS "trigger",
+    CAST(parent AS VARCHAR) AS parent, status, reason, error, created_at, started_at, updated_at, ended_at, revision, boot_id,
+    profile_id, profile_version, profile_hash, template_version, program_kind, steps, start_turn_count,
+    id AS key, "trigger" AS trigger_key, parent AS parent_key
+FROM dv.runs;
+CREATE OR REPLACE VIEW dv.my_run_rows AS SELECT * FROM dv.run_rows WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_message_rows AS
+SELECT
+    CAST(id AS VARCHAR) AS id, tenant_id, user_id, room, sender, recipient, content, CAST(reply_to AS VARCHAR) AS reply_to,
+    CAST(thread_root_id AS VARCHAR) AS thread_root_id, CAST(run_id AS VARCHAR) AS run_id, type, kind, metadata, created_at,
+    id AS key, thread_root_id AS thread_key, run_id AS run_key
+FROM dv.my_messages;
+
+-- One row per Run. `name` is what people call it, `took` its seconds so far or in all.
+CREATE OR REPLACE VIEW main.runs AS
+SELECT
+    CAST(id AS VARCHAR) AS id,
+    room,
+    actor,
+    kind,
+    CASE WHEN kind = 'agent-turn' OR label = '' THEN actor ELSE label END AS name,
+    label,
+    status,
+    reason,
+    error,
+    CAST(from_json(tags, '["VARCHAR"]') AS VARCHAR[]) AS tags,
+    CAST("trigger" AS VARCHAR) AS "trigger",
+    CAST(parent AS VARCHAR) AS parent,
+    created_at,
+    started_at,
+    updated_at,
+    ended_at,
+    epoch(coalesce(ended_at, now()) - started_at) AS took,
+    steps,
+    revision,
+    boot_id,
+    user_id,
+    profile_id,
+    profile_version,
+    profile_hash,
+    template_version,
+    program_kind,
+    start_turn_count
+FROM dv.my_runs;
+
+-- One row per message.
+CREATE OR REPLACE VIEW main.messages AS
+SELECT
+    CAST(id AS VARCHAR) AS id,
+    room,
+    CAST(thread_root_id AS VARCHAR) AS thread,
+    sender,
+    recipient,
+    content,
+    CAST(reply_to AS VARCHAR) AS reply_to,
+    CAST(run_id AS VARCHAR) AS run_id,
+    type,
+    kind,
+    metadata,
+    created_at,
+    user_id
+FROM dv.my_messages;
+
+-- One row per fact, and one per activity message without facts, with the Run, its actor, thread and trigger.
+-- `at_seconds` is the time since the Run started.
+CREATE OR REPLACE VIEW main.activity AS
+SELECT
+    CAST(m.id AS VARCHAR) AS message_id,
+    CAST(f.id AS VARCHAR) AS fact_id,
+    CAST(m.run_id AS VARCHAR) AS run_id,
+    m.room,
+    CAST(m.thread_root_id AS VARCHAR) AS thread,
+    r.actor,
+    r.label AS run_label,
+    r.kind AS run_kind,
+    r.status AS run_status,
+    CAST(r."trigger" AS VARCHAR) AS "trigger",
+    coalesce(f.kind, m.kind) AS kind,
+    f.verb,
+    f.status,
+    f.tool_name,
+    f.tool_use_id,
+    f.outcome,
+    f.critical,
+    m.content,
+    coalesce(f.happened_at, m.created_at) AS created_at,
+    epoch(coalesce(f.happened_at, m.created_at) - r.started_at) AS at_seconds
+FROM dv.my_messages AS m
+LEFT JOIN dv.my_activities AS f ON f.message_id = m.id
+LEFT JOIN dv.my_runs AS r ON r.id = m.run_id
+WHERE m.recipient = '_activity' OR f.id IS NOT NULL;

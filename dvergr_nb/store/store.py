@@ -1,0 +1,270 @@
+"""The store as the rest of the package sees it: units go in, rows come out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import duckdb
+
+from dvergr_nb.clock import Clock
+from dvergr_nb.errors import SessionClosed, StoreFailed
+from dvergr_nb.ids import BootId, MessageId, RunId
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.operation import Answer, Unit
+from dvergr_nb.records.pause import Envelope
+from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.run import Run
+from dvergr_nb.store import lives, reads
+from dvergr_nb.store.connect import FATAL, MEMORY, Instance, check_file, first_line
+from dvergr_nb.store.lock import Holder, Lock, unwritable
+from dvergr_nb.store.migrate import migrate
+from dvergr_nb.store.table import Pen
+from dvergr_nb.store.writer import Deliver, Then, Ticket, Writer
+
+logger = logging.getLogger(__name__)
+
+READ_WAIT_S: Final = 2.0
+"""How long a read waits for what was submitted before it."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How the store does."""
+
+    path: str
+    file_bytes: int
+    """Of the database and its log together; 0 in memory."""
+    backlog: int
+    commits: int
+    units: int
+    checkpoints: int
+    reopened: int
+    """How often the database had to be opened again after an error."""
+
+
+class Store:
+    """One open store. Satisfies the runtime's `Store` protocol."""
+
+    def __init__(self, instance: Instance, lock: Lock | None, writer: Writer, me: Holder, clock: Clock, life: int, orphaned: Sequence[RunId]):
+        self.path: Final = instance.name
+        self.life: Final = life
+        """How many kernel lives this store had seen before this one."""
+        self.orphaned: Final = tuple(orphaned)
+        """The Runs that were found running at open, and failed as orphaned."""
+        self._instance = instance
+        self._lock = lock
+        self._writer = writer
+        self._me = me
+        self._clock = clock
+        self._closed = False
+
+    def submit(self, unit: Unit, then: Then | None = None) -> Future[Answer]:
+        """Queues a unit; the future is set when it is durable, or with the error that kept it out."""
+        ticket = Ticket(unit, then)
+        self._writer.put(ticket)
+        return ticket.future
+
+    def backlog(self) -> int:
+        """How many units wait to be written."""
+        return self._writer.backlog
+
+    def flush(self, timeout_s: float) -> bool:
+        """Waits until all that was submitted before is settled; false when it took longer."""
+        if self._writer.backlog == 0:
+            return True
+        try:
+            self._writer.errand(_nothing).result(timeout_s)
+        except FutureTimeout:
+            return False
+        except SessionClosed:
+            return self._writer.backlog == 0
+        return True
+
+    def run(self, run_id: RunId) -> Run | None:
+        """The durable row."""
+        return self.read(lambda con: reads.run(con, run_id))
+
+    def runs(self, wanted: RunFilter) -> Sequence[Run]:
+        """Runs newest first, or a tree breadth first."""
+        return self.read(lambda con: reads.listed(con, wanted))
+
+    def message(self, message_id: MessageId) -> Message | None:
+        """The message of that id."""
+        return self.read(lambda con: reads.message(con, message_id))
+
+    def messages(self, wanted: MessageFilter) -> Sequence[Message]:
+        """Messages oldest first."""
+        return self.read(lambda con: reads.said(con, wanted))
+
+    def envelopes(self, run_id: RunId) -> Sequence[Envelope]:
+        """What a paused Run waits for."""
+        return self.read(lambda con: reads.envelopes(con, run_id))
+
+    def causes(self, run_id: RunId) -> Sequence[RunId]:
+        """Whose end a Run has observed."""
+        return self.read(lambda con: reads.causes(con, run_id))
+
+    def ids_like(self, piece: str) -> Sequence[RunId]:
+        """Ids of Runs that begin or end with the piece, newest first, at most 20."""
+        return self.read(lambda con: reads.ids_like(con, piece))
+
+    def nearest_ids(self, piece: str) -> Sequence[RunId]:
+        """The 3 ids that look most like the piece."""
+        return self.read(lambda con: reads.nearest_ids(con, piece))
+
+    def read(self, ask: Callable[[duckdb.DuckDBPyConnection], Value]) -> Value:
+        """Asks with a cursor of this thread, after what was said before. Never raises an error of DuckDB itself."""
+        self.flush(READ_WAIT_S)
+        generation = self._instance.generation
+        try:
+            with self._instance.reading() as con:
+                return ask(con)
+        except FATAL as problem:
+            logger.warning("a read of %s failed, it is opened again: %s", self.path, first_line(problem))
+        except duckdb.Error as problem:
+            raise StoreFailed(self.path, f"{self.path} could not be read: {first_line(problem)}") from problem
+        self._writer.reopen(generation)
+        try:
+            with self._instance.reading() as con:
+                return ask(con)
+        except duckdb.Error as problem:
+            raise self._instance.unopened(problem) from problem
+
+    def reconcile(self) -> int:
+        """Fails running Runs of other lives; how many."""
+        return len(self._done(self._reconciled))
+
+    def _reconciled(self, pen: Pen) -> Sequence[RunId]:
+        found = lives.reconciled(pen.con, self._me.boot_id, self._clock.now())
+        self._writer.known.load(pen.con)
+        return found
+
+    def _done(self, task: Callable[[Pen], Value]) -> Value:
+        value: Value = self._writer.errand(task).result()
+        return value
+
+    def stats(self) -> Stats:
+        """What `%dvergr doctor` shows."""
+        counts = self._writer.counts
+        return Stats(
+            path=self.path,
+            file_bytes=sum(_size(each) for each in _files(self._instance.path)),
+            backlog=self.backlog(),
+            commits=counts.commits,
+            units=counts.units,
+            checkpoints=counts.checkpoints,
+            reopened=counts.reopened,
+        )
+
+    def close(self) -> None:
+        """Writes what is queued, closes the file and frees it for others. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.errand(self._ended, is_last=True)
+        self._writer.join()
+        self._instance.close(for_good=True)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _ended(self, pen: Pen) -> None:
+        lives.end(pen.con, self.life, self._clock.now())
+        pen.drop()
+
+
+def open_store(
+    path: str | os.PathLike[str],
+    *,
+    tenant_id: str,
+    user_id: str,
+    boot_id: BootId,
+    clock: Clock,
+    holder: str,
+    deliver: Deliver,
+) -> Store:
+    """Opens a store, makes it where there is none, and fails the Runs that a kernel that is gone has left running.
+
+    Raises `StoreBusy`, `StoreDamaged`, `NotAStore`, `StoreTooNew` or `StoreFailed`; then nothing was changed or is held.
+    """
+    now = clock.now()
+    me = Holder(pid=os.getpid(), host=socket.gethostname(), holder=holder, boot_id=boot_id, at=now.isoformat(timespec="seconds"))
+    if os.fspath(path) == MEMORY:
+        return _opened(Instance(None, tenant_id), None, me, tenant_id, user_id, clock, deliver)
+    file = Path(path).expanduser().resolve()
+    _make_folder(file)
+    lock = Lock(file, me)
+    try:
+        if not file.exists():
+            _make(file, tenant_id, now)
+        check_file(file)
+        return _opened(Instance(file, tenant_id), lock, me, tenant_id, user_id, clock, deliver)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _opened(
+    instance: Instance, lock: Lock | None, me: Holder, tenant_id: str, user_id: str, clock: Clock, deliver: Deliver
+) -> Store:
+    con = instance.open()
+    try:
+        migrate(con, instance.name, clock.now())
+        life, orphaned = lives.begin(con, me, tenant_id, user_id, clock.now())
+        writer = Writer(instance, con, deliver)
+    except duckdb.Error as problem:
+        instance.close()
+        raise instance.unopened(problem) from problem
+    except BaseException:
+        instance.close()
+        raise
+    writer.start()
+    return Store(instance, lock, writer, me, clock, life, orphaned)
+
+
+def _make(file: Path, tenant_id: str, now: dt.datetime) -> None:
+    """Makes an empty store under another name and gives it its own when it is whole, so that a kill leaves none half made."""
+    fresh = file.with_name(file.name + ".new")
+    for rest in _files(fresh):
+        rest.unlink(missing_ok=True)
+    instance = Instance(fresh, tenant_id, name=str(file))
+    try:
+        migrate(instance.open(), str(file), now)
+    except duckdb.Error as problem:
+        raise instance.unopened(problem) from problem
+    finally:
+        instance.close()
+    fresh.rename(file)
+
+
+def _make_folder(file: Path) -> None:
+    try:
+        file.parent.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise unwritable(file, problem) from problem
+
+
+def _files(file: Path | None) -> Sequence[Path]:
+    """The database and its log."""
+    return [] if file is None else [file, file.with_name(file.name + ".wal")]
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _nothing(_: Pen) -> None:
+    return None
