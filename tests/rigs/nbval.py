@@ -40,7 +40,13 @@ def nbval(notebook: Path, workspace: Path, *, env: Mapping[str, str] | None = No
         *("-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={workspace}", "-q", "--color=no"),
     ]
     done = subprocess.run(
-        command, cwd=workspace, env=_environment(workspace, env or {}), capture_output=True, text=True, timeout=LIMIT_S, check=False
+        command,
+        cwd=workspace,
+        env=_environment(workspace, env or {}),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
     )
     passed = re.search(r"(\d+) passed", done.stdout)
     return Verdict(ok=done.returncode == 0, cells=int(passed[1]) if passed else 0, report=done.stdout + done.stderr)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
-
-import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
 
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Locator, Page
@@ -208,10 +206,24 @@ class Notebook:
 
 
 def write_notebook(path: Path, cells: Sequence[str]) -> Path:
-    """Writes a notebook of these code cells, without outputs."""
+    """Writes a notebook of these code cells, without outputs. (nbformat itself takes seconds to import.)"""
     kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = new_notebook(cells=[new_code_cell(source) for source in cells], metadata={"kernelspec": kernelspec})
-    for index, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{index}"
-    nbformat.write(notebook, path)
+    notebook = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": kernelspec, "language_info": {"name": "python"}},
+        "cells": [_code_cell(index, source) for index, source in enumerate(cells)],
+    }
+    path.write_text(json.dumps(notebook))
     return path
+
+
+def _code_cell(index: int, source: str) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "id": f"cell-{index}",
+        "metadata": {},
+        "execution_count": None,
+        "source": source,
+        "outputs": [],
+    }
