@@ -1,11 +1,11 @@
 """Runs for notebooks: durable records of bounded work, started from cells, watched in cards, asked in DataFrames.
 
-    %load_ext dvergr_nb
-    import dvergr_nb as d
+%load_ext dvergr_nb
+import dvergr_nb as d
 
-    run = d.job(train, data, label="train")     # gives the prompt back at once
-    await run                                   # the value; interrupting the wait does not cancel
-    d.frames.runs()                             # what happened, also after the kernel died
+run = d.job(train, data, label="train")     # gives the prompt back at once
+await run                                   # the value; interrupting the wait does not cancel
+d.frames.runs()                             # what happened, also after the kernel died
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-_API: Final = """active_runs cancel_room_turn cancel_run connect current_session drain events frames job reconcile_orphaned_runs
-register_cancel_hook room_turn_running run runs sql start unwatch_runs watch_runs""".split()
+_API: Final = """active_runs cancel_room_turn cancel_run connect current_session drain events frames job
+reconcile_orphaned_runs register_cancel_hook room_turn_running run runs sql start unwatch_runs watch_runs""".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled".split()
 _ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchRun NotAStore QueryError RunCancelled RunFailed RunWaiting
 SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy""".split()

@@ -150,7 +150,7 @@ def register_cancel_hook(run_id: RunRef, key: object, hook: Hook) -> bool:
     return current_session().register_cancel_hook(run_id, key, hook)
 
 
-async def drain(timeout: float | None = None) -> list[RunHandle]:
+async def drain(timeout: float | None = None) -> list[RunHandle]:  # noqa: ASYNC109  # as asyncio.wait_for names it
     """Waits until no Run lives any more: the last cell of a notebook that is executed as a whole."""
     return await current_session().drain(timeout)
 

@@ -193,9 +193,7 @@ class StoreTooNew(StoreError):
     """The store was written by a newer version of this package."""
 
     def __init__(self, path: str, found: int, known: int) -> None:
-        super().__init__(
-            path, f"{path} has schema {found}, this version knows {known}; upgrade with: pip install -U dvergr_nb"
-        )
+        super().__init__(path, f"{path} has schema {found}, this version knows {known}; upgrade with: pip install -U dvergr_nb")
         self.found = found
         self.known = known
 

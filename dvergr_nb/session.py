@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import dataclasses
 import getpass
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
@@ -59,7 +60,13 @@ class Session:
     """What `connect` gives: one open store and the Runs that live on it. Made on the loop its Runs shall live on."""
 
     def __init__(
-        self, path: str, *, tenant_id: str | None = None, user_id: str | None = None, room: str = DEFAULT_ROOM, home: Home | None = None
+        self,
+        path: str,
+        *,
+        tenant_id: str | None = None,
+        user_id: str | None = None,
+        room: str = DEFAULT_ROOM,
+        home: Home | None = None,
     ) -> None:
         self.room = checked_word(room, "room")
         self.tenant_id = checked_word(tenant_id or _who(), "tenant_id")
@@ -72,7 +79,7 @@ class Session:
         self.path = str(self.store.path)
         self.clock: Clock = SeededClock(self.store.life) if is_tested() else SystemClock()
         self.ids: Ids = SystemIds(self.clock, self.store.life if is_tested() else None)
-        self.bus = Bus(self.home, lambda: self._supervisor.active())
+        self.bus = Bus(self.home, self._alive)
         self._supervisor = Supervisor(self._tools(), self)
         self.is_open = True
         prints.install()
@@ -89,6 +96,9 @@ class Session:
             holder=holder,
             deliver=self.home.post,
         )
+
+    def _alive(self) -> tuple[LiveRun, ...]:
+        return self._supervisor.active()
 
     def _tools(self) -> Tools:
         workers = Workers(self.home)
@@ -201,12 +211,12 @@ class Session:
             )
         )
 
-    def go_on(self, run_id: RunRef, body: Body, *, timeout: float | None = None, idle_timeout: float | None = None) -> RunHandle:
+    def go_on(
+        self, run_id: RunRef, body: Body, *, timeout: float | None = None, idle_timeout: float | None = None
+    ) -> RunHandle:
         """Continues a waiting Run with `body` as its next segment, claimed by compare-and-set; a second claim is refused."""
         self._check_open()
-        found = self.store.run(self.resolve(run_id))
-        assert found is not None
-        mine = runs.dataclasses.replace(found, boot_id=self.boot_id)
+        mine = dataclasses.replace(self.run(run_id), boot_id=self.boot_id)
         return self._supervisor.go_on(mine, body, Limits(wall_s=timeout, idle_s=idle_timeout))
 
     # Looking ---------------------------------------------------------------------------------------------------------
@@ -214,6 +224,10 @@ class Session:
     def active_runs(self, room: str | None = None) -> list[LiveRun]:
         """The Runs that live in this kernel, oldest first."""
         return list(self._supervisor.active(room))
+
+    def handles(self) -> tuple[RunHandle, ...]:
+        """The handles of all Runs that live here or are on their way."""
+        return self._supervisor.handles()
 
     def runs(self, room: str | None = None, **filters: Any) -> list[Run]:
         """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
@@ -224,7 +238,9 @@ class Session:
             wanted = RunFilter(room=room, **filters)
         except TypeError:
             known = "actor, status, kind, tag, since, tree, limit"
-            raise BadInput(f"runs() has no filter {', '.join(sorted(set(filters) - set(known.split(', '))))}; it has {known}") from None
+            raise BadInput(
+                f"runs() has no filter {', '.join(sorted(set(filters) - set(known.split(', '))))}; it has {known}"
+            ) from None
         return list(self.store.runs(wanted))
 
     def run(self, run_id: RunRef) -> Run:
@@ -320,7 +336,7 @@ class Session:
         """Has `hook` run on every request to stop that Run, at once where one came before; false where it does not live."""
         return self._supervisor.add_cancel_hook(self.resolve(run_id), key, hook)
 
-    async def drain(self, timeout: float | None = None) -> list[RunHandle]:
+    async def drain(self, timeout: float | None = None) -> list[RunHandle]:  # noqa: ASYNC109  # as asyncio.wait_for names it
         """Waits until no Run lives any more, also those that start meanwhile. Raises `TimeoutError` after `timeout` seconds."""
         ended: list[RunHandle] = []
         try:
@@ -362,13 +378,13 @@ class Session:
         self._supervisor.orphan_all()
         self.bus.unwatch_all()
 
-    async def __aenter__(self) -> Session:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         self.close(force=True)
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:

@@ -45,10 +45,10 @@ def compiled(source: str) -> Cell:
 
 def _last_expression(tree: ast.Module, source: str) -> ast.Expression | None:
     """Takes the last expression off the tree; a cell that ends in a semicolon has no result."""
-    if not tree.body or not isinstance(tree.body[-1], ast.Expr) or source.rstrip().endswith(";"):
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr) or source.rstrip().endswith(";"):
         return None
-    last = tree.body.pop()
-    assert isinstance(last, ast.Expr)
+    tree.body.pop()
     return ast.Expression(last.value)
 
 
@@ -98,5 +98,5 @@ def _space(names: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     return {**names, "ctx": ctx, "input": _refuse_input}
 
 
-def _refuse_input(prompt: object = "") -> NoReturn:
+def _refuse_input(_prompt: object = "") -> NoReturn:
     raise BadInput("input() cannot be asked in a Run: nobody may be there to answer; put the value into a variable first")

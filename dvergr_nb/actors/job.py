@@ -40,7 +40,7 @@ def brief(value: object) -> str | None:
         return clipped(mended(value), REPLY_LIMIT)
     try:
         return clipped(mended(BRIEF.repr(value)), REPLY_LIMIT)
-    except Exception as problem:  # a value's own code, so part of the body
+    except Exception as problem:  # noqa: BLE001  # a value's own code, so part of the body
         return f"<{type(value).__name__}, whose repr raised {type(problem).__name__}>"
 
 
@@ -55,15 +55,12 @@ class FunctionJob:
     async def execute(self, ctx: Context) -> Outcome:
         """Calls it, and awaits on the loop what it returns where that is an awaitable."""
 
-        def work() -> Done:
+        def work() -> tuple[Any, str | None]:
             value = self._call(ctx)
-            return Done(value=value) if inspect.isawaitable(value) else Done(value=value, reply=brief(value))
+            return value, None if inspect.isawaitable(value) else brief(value)
 
-        done = await ctx.in_thread(work)
-        assert isinstance(done, Done)
-        if inspect.isawaitable(done.value):
-            return _done(await done.value)
-        return done
+        value, reply = await ctx.in_thread(work)
+        return _done(await value) if inspect.isawaitable(value) else Done(value=value, reply=reply)
 
 
 class CoroutineJob:
@@ -99,11 +96,13 @@ def job_of(work: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Jo
     return CoroutineJob(bound) if is_async else FunctionJob(bound)
 
 
-def _once(work: Coroutine[Any, Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[Context], Awaitable[Any]]:
+def _once(
+    work: Coroutine[Any, Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Callable[[Context], Awaitable[Any]]:
     if args or kwargs:
         work.close()
         raise BadInput("a coroutine takes no more arguments; give job() the coroutine function and its arguments instead")
-    return lambda ctx: work
+    return lambda _ctx: work
 
 
 def _bound(work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[Context], Any]:
@@ -111,17 +110,17 @@ def _bound(work: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str,
     try:
         signature = inspect.signature(work)
     except (TypeError, ValueError):  # some C functions have none; they find out themselves
-        return lambda ctx: work(*args, **kwargs)
+        return lambda _ctx: work(*args, **kwargs)
     takes_ctx = "ctx" in signature.parameters and "ctx" not in kwargs
     try:
         signature.bind(*args, **kwargs, **({"ctx": None} if takes_ctx else {}))
     except TypeError as problem:
         raise BadInput(
-            f"{_name(work)}{signature} cannot be called like that: {problem}; keywords that job() does not know go to the function"
+            f"{_name(work)}{signature} cannot be called like that: {problem}; keywords job() does not know go to it"
         ) from None
     if takes_ctx:
         return lambda ctx: work(*args, **kwargs, ctx=ctx)
-    return lambda ctx: work(*args, **kwargs)
+    return lambda _ctx: work(*args, **kwargs)
 
 
 def _name(work: object) -> str:

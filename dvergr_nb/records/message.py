@@ -107,7 +107,9 @@ def _check_ids(message: Message) -> None:
             raise BadMessage(f"invalid-{name.replace('_', '-')}", f"{name} must be a UUID, not {clipped(repr(value), 60)}")
     root = message.thread_root_id
     if not is_id(root) or (message.reply_to is None and root != message.id):
-        raise BadMessage("invalid-thread-root", f"a top-level message is the root of its own thread, not {clipped(repr(root), 60)}")
+        raise BadMessage(
+            "invalid-thread-root", f"a top-level message is the root of its own thread, not {clipped(repr(root), 60)}"
+        )
 
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
@@ -135,7 +137,9 @@ def _check_fact(fact: Fact, run_id: RunId | None) -> None:
         if (value is None and needed) or not isinstance(value, str | None) or value == "":
             raise BadMessage("invalid-activity", f"{name} of an activity fact must be a word, not {clipped(repr(value), 60)}")
     if not isinstance(fact.critical, bool | None):
-        raise BadMessage("invalid-activity", f"critical of an activity fact is true or false, not {clipped(repr(fact.critical), 60)}")
+        raise BadMessage(
+            "invalid-activity", f"critical of an activity fact is true or false, not {clipped(repr(fact.critical), 60)}"
+        )
     if fact.at is not None and (not isinstance(fact.at, dt.datetime) or fact.at.tzinfo is None):
         raise BadMessage("invalid-activity", "at of an activity fact must be an aware time")
     if run_id is not None and fact.run_id != run_id:

@@ -141,3 +141,12 @@ class Noted:
 
 
 Answer = Opened | Posted | Admitted | KeyTaken | Moved | Noted
+
+
+def row_in(answer: Answer) -> Run:
+    """The row in an answer that has one."""
+    match answer:
+        case Admitted(run=run) | KeyTaken(run=run) | Moved(run=run):
+            return run
+        case _:
+            raise TypeError(f"{type(answer).__name__} carries no row")

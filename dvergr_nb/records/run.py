@@ -212,7 +212,7 @@ def live(run: Run, **facts: Any) -> LiveRun:
 def checked_word(value: object, what: str) -> str:
     """A name of a room, actor, kind or reason: text of 1 to 200 characters without line breaks. Raises `BadRun`."""
     if not isinstance(value, str) or not value.strip() or len(value) > WORD_LIMIT or "\n" in value or "\r" in value:
-        raise BadRun("invalid-run", f"{what} must be one line of 1 to {WORD_LIMIT} characters, not {clipped(repr(value), 60)}")
+        raise BadRun("invalid-run", f"{what} must be a line of 1 to {WORD_LIMIT} characters, not {clipped(repr(value), 60)}")
     return mended(value)
 
 

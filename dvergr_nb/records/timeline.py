@@ -138,12 +138,13 @@ def _is_output(message: Message) -> bool:
 
 
 def _items(run: Run, messages: Sequence[Message], end: dt.datetime) -> Iterator[_Item]:
-    yield from _phases(run, [message for message in messages if message.kind == "progress" and not message.facts], end)
+    yield from _phases(run, [message for message in messages if message.kind == "progress"], end)
     yield from _tool_calls(run, messages)
     for message in messages:
-        if message.facts:
-            yield from (_fact(run, message, fact) for fact in message.facts if fact.kind != "tool")
-        elif message.kind != "progress":
+        if message.kind == "progress":
+            continue
+        yield from (_fact(run, message, fact) for fact in message.facts if fact.kind != "tool")
+        if not message.facts:
             yield _plain(run, message)
 
 
@@ -219,7 +220,7 @@ def _who(message: Message, asked: bool) -> tuple[str, str, Shape]:
             return "printed", "printed", "tick"
         case "error":
             return "error", "notes", "bad"
-        case "note" | "dropped" as kind:
+        case "note" | "checkpoint" | "dropped" as kind:
             return kind, "notes", "tick"
         case "result":
             return "result", "messages", "tick"

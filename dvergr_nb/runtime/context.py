@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
@@ -107,7 +108,7 @@ class Context:
     def progress(self, done: float | None = None, total: float | None = None, label: str = "") -> None:
         """Says how far the work is: `done` of `total`, and what it is at. Shown at once, recorded about once a second."""
         for name, value in (("done", done), ("total", total)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or value != value):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value)):
                 raise BadInput(f"progress needs a number for {name}, not {value!r}")
         said = Progress(done=done, total=total, label=clipped(mended(str(label)), LABEL_LIMIT))
         self._reporter.progressed(said)

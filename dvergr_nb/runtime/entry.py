@@ -205,7 +205,11 @@ class Entry:
         self.prints.close()
         if self._dropped:
             self.tools.store.submit(
-                Record(message=self._message(ACTIVITY, f"{self._dropped:,} reports were dropped: the disk was behind", "dropped", ()))
+                Record(
+                    message=self._message(
+                        ACTIVITY, f"{self._dropped:,} reports were dropped: the disk was behind", "dropped", ()
+                    )
+                )
             )
 
     def _expired(self, why: str) -> None:

@@ -46,7 +46,8 @@ class RunHandle:
         self._desk = desk
         self.admission: Future[Answer] = Future()
         """Set by the writer thread: what a sync caller that holds the loop may wait for."""
-        self._ready: Future[None] = Future()
+        self.ready: Future[None] = Future()
+        """Set on the home loop, when the Run is admitted or refused."""
         self._done: Future[Run] = Future()
         self._value: Any = None
         self._problem: BaseException | None = None
@@ -81,13 +82,15 @@ class RunHandle:
         """Whether it has ended or waits, or was refused."""
         return self._done.done()
 
-    async def wait(self, timeout: float | None = None) -> RunHandle:
+    async def wait(self, timeout: float | None = None) -> RunHandle:  # noqa: ASYNC109  # as asyncio.wait_for names it
         """The handle, once the Run has ended or waits. Raises `TimeoutError` after `timeout` seconds; the Run goes on."""
         ended = asyncio.shield(asyncio.wrap_future(self._done))
         try:
             await asyncio.wait_for(ended, timeout)
         except TimeoutError:
-            raise TimeoutError(f"Run {short(self.id)} ({self.label!r}) has not ended within {timeout:g} s; it goes on") from None
+            raise TimeoutError(
+                f"Run {short(self.id)} ({self.label!r}) has not ended within {timeout:g} s; it goes on"
+            ) from None
         return self
 
     async def settled(self) -> None:
@@ -136,11 +139,11 @@ class RunHandle:
 
     def settle_admitted(self) -> None:
         """Admitted: its row is durable."""
-        self._ready.set_result(None)
+        self.ready.set_result(None)
 
     def settle_refused(self, problem: DvergrError) -> None:
         """Not admitted: there is no such Run, and whoever waits for it is told why."""
-        self._ready.set_exception(problem)
+        self.ready.set_exception(problem)
         self._done.set_exception(problem)
 
     def settle(self, run: Run, value: Any = None, problem: BaseException | None = None) -> None:
@@ -175,7 +178,7 @@ class Admission:
         self._handle = handle
 
     def __await__(self) -> Generator[Any, None, RunHandle]:
-        yield from asyncio.shield(asyncio.wrap_future(self._handle._ready)).__await__()
+        yield from asyncio.shield(asyncio.wrap_future(self._handle.ready)).__await__()
         return self._handle
 
 

@@ -105,5 +105,5 @@ class Home:
 def _settle(answer: Future[T], act: Callable[[], T]) -> None:
     try:
         answer.set_result(act())
-    except BaseException as problem:  # handed to whoever reads the future
+    except BaseException as problem:  # noqa: BLE001  # handed to whoever reads the future
         answer.set_exception(problem)

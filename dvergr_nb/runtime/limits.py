@@ -42,8 +42,8 @@ class Watch:
         self._stirred = time.monotonic()
         if (wall := self._limits.wall_s) is not None:
             self._timers.append(self._home.later(wall, lambda: self._expired(f"ran longer than its limit of {wall:g} s")))
-        if self._limits.idle_s is not None:
-            self._timers.append(self._home.later(self._limits.idle_s, self._look))
+        if (idle := self._limits.idle_s) is not None:
+            self._timers.append(self._home.later(idle, lambda: self._look(idle)))
 
     def stir(self) -> None:
         """The body has said something. From any thread."""
@@ -55,10 +55,9 @@ class Watch:
             timer.cancel()
         self._timers.clear()
 
-    def _look(self) -> None:
-        assert self._limits.idle_s is not None
-        left = self._stirred + self._limits.idle_s - time.monotonic()
+    def _look(self, idle_s: float) -> None:
+        left = self._stirred + idle_s - time.monotonic()
         if left <= 0:
-            self._expired(f"said nothing for its limit of {self._limits.idle_s:g} s")
+            self._expired(f"said nothing for its limit of {idle_s:g} s")
         else:
-            self._timers[-1] = self._home.later(left, self._look)
+            self._timers[-1] = self._home.later(left, lambda: self._look(idle_s))

@@ -18,7 +18,7 @@ Then = Callable[["Future[Answer]"], None]
 
 
 class Store(Protocol):
-    """Durable rows. `submit` may be called in any thread and never waits; the reads wait at most 2 s for what was said before."""
+    """Durable rows. `submit` may be called in any thread and never waits; reads wait up to 2 s for what was said before."""
 
     def submit(self, unit: Unit, then: Then | None = None) -> Future[Answer]:
         """Queues the unit. The future is set when COMMIT has returned, or with the error that kept the unit out.

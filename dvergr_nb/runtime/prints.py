@@ -98,13 +98,13 @@ class Router:
     """A stream that gives a Run's text to the Run and everything else to the stream it stands for."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
 
     def write(self, text: str) -> int:
         """Like any text stream's."""
         sink = SINK.get()
         if sink is None:
-            return self._stream.write(text)
+            return self.stream.write(text)
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         sink.write(text)
@@ -116,20 +116,20 @@ class Router:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
 
 def install() -> None:
     """Wraps both streams, where they are not wrapped yet."""
     if not isinstance(sys.stdout, Router):
-        sys.stdout = Router(sys.stdout)  # type: ignore[assignment]  # a stream by duck typing
+        sys.stdout = Router(sys.stdout)
     if not isinstance(sys.stderr, Router):
-        sys.stderr = Router(sys.stderr)  # type: ignore[assignment]  # a stream by duck typing
+        sys.stderr = Router(sys.stderr)
 
 
 def uninstall() -> None:
     """Puts the wrapped streams back, unless somebody has put another one in since."""
     if isinstance(sys.stdout, Router):
-        sys.stdout = sys.stdout._stream
+        sys.stdout = sys.stdout.stream
     if isinstance(sys.stderr, Router):
-        sys.stderr = sys.stderr._stream
+        sys.stderr = sys.stderr.stream

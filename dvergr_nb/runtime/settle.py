@@ -20,7 +20,7 @@ from dvergr_nb.records.operation import Answer, End
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus
 from dvergr_nb.records.text import clipped, mended
-from dvergr_nb.runtime.body import Done, Outcome, Pause
+from dvergr_nb.runtime.body import Done, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.ports import Store
@@ -48,9 +48,8 @@ class Ending:
     problem: BaseException | None = None
 
 
-def ending(outcome: Outcome | BaseException, stop: Stop | None) -> Ending:
+def ending(outcome: object, stop: Stop | None) -> Ending:
     """The end that wins. A body that returns after it was asked to stop has stopped: its reply is not kept."""
-    failed = _failed(outcome) if isinstance(outcome, BaseException) else None
     if stop is not None and stop.reason not in FAILING:
         return Ending(status=RunStatus.CANCELLED, reason=stop.reason)
     if stop is not None:
@@ -60,9 +59,8 @@ def ending(outcome: Outcome | BaseException, stop: Stop | None) -> Ending:
             return _waiting(reason, envelopes, reply)
         case Done(value=value, reply=reply, reason=reason):
             return Ending(status=RunStatus.COMPLETED, reason=reason, reply=reply, value=value)
-        case BaseException():
-            assert failed is not None
-            return failed
+        case BaseException() as problem:
+            return _failed(problem)
         case other:
             return _failed(TypeError(f"a body returns Done or Pause, not {type(other).__name__}"))
 
@@ -88,7 +86,7 @@ def described(problem: BaseException) -> str:
     """The exception's type and text, as the record keeps them."""
     try:
         text = str(problem)
-    except Exception as worse:
+    except Exception as worse:  # noqa: BLE001  # the exception's own code, so part of the body
         text = f"(its text could not be made: {type(worse).__name__})"
     return clipped(mended(f"{type(problem).__name__}: {text}" if text else type(problem).__name__), ERROR_LIMIT)
 
@@ -99,7 +97,7 @@ def told(problem: BaseException) -> str:
     summary.stack = traceback.StackSummary.from_list([f for f in summary.stack if not f.filename.startswith(OWN_CODE)])
     try:
         return clipped(mended("".join(summary.format())), TRACEBACK_LIMIT)
-    except Exception as worse:
+    except Exception as worse:  # noqa: BLE001  # likewise
         return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
 
 

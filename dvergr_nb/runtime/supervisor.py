@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from concurrent.futures import Future
 
 from dvergr_nb.errors import DvergrError, StoreFailed
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import CancelRequested, RunFinished, RunResumed, RunStarted
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Moved, Resume
+from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Resume, row_in
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
-from dvergr_nb.runtime.body import Body, Outcome
+from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook, Stop
 from dvergr_nb.runtime.context import CURRENT
 from dvergr_nb.runtime.entry import Entry, Tools
@@ -34,7 +33,7 @@ class Supervisor:
     def __init__(self, tools: Tools, desk: Desk) -> None:
         self._tools = tools
         self._desk = desk
-        self._asked: dict[RunId, Entry] = {}
+        self._asked: set[Entry] = set()
         self._live: dict[RunId, Entry] = {}
 
     # Looking ---------------------------------------------------------------------------------------------------------
@@ -48,12 +47,15 @@ class Supervisor:
         """The Run, where it lives here; `queued` while its admission is on its way."""
         if (entry := self._live.get(run_id)) is not None:
             return entry.run
-        asked = self._asked.get(run_id)
+        asked = self._waiting(run_id)
         return None if asked is None else live(asked.run, status=RunStatus.QUEUED)
+
+    def _waiting(self, run_id: RunId) -> Entry | None:
+        return next((entry for entry in tuple(self._asked) if entry.row.id == run_id), None)
 
     def handles(self) -> tuple[RunHandle, ...]:
         """Handles of all Runs that live here or are on their way."""
-        return tuple(entry.handle for entry in [*self._asked.values(), *self._live.values()])
+        return tuple(entry.handle for entry in [*self._asked, *self._live.values()])
 
     # Admission -------------------------------------------------------------------------------------------------------
 
@@ -69,7 +71,7 @@ class Supervisor:
     def _entry(self, run: Run, body: Body, handle: RunHandle, limits: Limits) -> Entry:
         entry = Entry(run, body, handle, limits, self._tools)
         entry.on_expired = lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why))
-        self._asked[run.id] = entry
+        self._asked.add(entry)
         return entry
 
     def _admitted(self, entry: Entry, settled: Future[Answer]) -> None:
@@ -83,7 +85,7 @@ class Supervisor:
                 entry.handle.settle_admitted()
                 self._enter(entry)
             case KeyTaken(run=run) as taken:
-                del self._asked[entry.row.id]
+                self._asked.discard(entry)
                 entry.handle.absorb(taken)
                 entry.handle.settle_admitted()
                 self._follow(entry.handle, run)
@@ -91,7 +93,7 @@ class Supervisor:
                 raise AssertionError(f"an admission was answered with {other!r}")
 
     def _refused(self, entry: Entry, problem: BaseException) -> None:
-        del self._asked[entry.row.id]
+        self._asked.discard(entry)
         log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
         known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
         entry.handle.settle_refused(known)
@@ -105,7 +107,7 @@ class Supervisor:
 
     def _enter(self, entry: Entry) -> None:
         self._live[entry.row.id] = entry
-        del self._asked[entry.row.id]
+        self._asked.discard(entry)
         self._tools.bus.publish(lambda seq: RunStarted(seq=seq, run=entry.run))
         self._begin(entry)
 
@@ -124,12 +126,10 @@ class Supervisor:
         if (problem := settled.exception()) is not None:
             self._refused(entry, problem)
             return
-        moved = settled.result()
-        assert isinstance(moved, Moved)
-        entry.row = moved.run
+        entry.row = row_in(settled.result())
         entry.handle.settle_admitted()
         self._live[entry.row.id] = entry
-        del self._asked[entry.row.id]
+        self._asked.discard(entry)
         self._tools.bus.publish(lambda seq: RunResumed(seq=seq, run=entry.run))
         self._begin(entry)
 
@@ -147,14 +147,12 @@ class Supervisor:
 
     async def _execute(self, entry: Entry) -> None:
         """One segment. Nothing that escapes the body, not even KeyboardInterrupt or SystemExit, gets past this."""
-        outcome: Outcome | BaseException
+        outcome: object
         entry.begun = True
         try:
             entry.token.raise_stop()
             outcome = await entry.body.execute(entry.context)
-        except GeneratorExit:
-            raise
-        except BaseException as problem:
+        except BaseException as problem:  # noqa: BLE001  # a body's end, whatever it is
             outcome = problem
         self._end(entry, ending(outcome, entry.token.stop))
 
@@ -162,7 +160,7 @@ class Supervisor:
 
     def orphan_all(self) -> None:
         """Ends every Run that lives here as failed, `orphaned`: its kernel is about to end, or its store to close."""
-        for entry in [*self._asked.values(), *self._live.values()]:
+        for entry in [*self._asked, *self._live.values()]:
             entry.token.request(Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends"))
             if entry.row.id in self._live:
                 self._end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
@@ -194,9 +192,7 @@ class Supervisor:
     def _ended(self, entry: Entry, came_to: Ending, answer: Future[Answer]) -> None:
         problem = answer.exception()
         if problem is None:
-            moved = answer.result()
-            assert isinstance(moved, Moved)
-            entry.row = moved.run
+            entry.row = row_in(answer.result())
         else:
             log.error("the end of Run %s was refused: %s", entry.row.id, problem)
             entry.row = self._tools.store.run(entry.row.id) or entry.row
@@ -209,7 +205,7 @@ class Supervisor:
 
     def cancel(self, run_id: RunId, reason: str, *, after_step: bool = False, detail: str = "") -> bool:
         """Asks a live Run to stop; false where none of that id lives here. From any thread."""
-        entry = self._live.get(run_id) or self._asked.get(run_id)
+        entry = self._live.get(run_id) or self._waiting(run_id)
         if entry is None:
             return False
         self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), detail=detail, after_step=after_step))
@@ -228,35 +224,39 @@ class Supervisor:
         )
 
         def told(answer: Future[Answer]) -> None:
-            if answer.exception() is None and isinstance(moved := answer.result(), Moved):
-                self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(moved.run)), run.id)
+            if answer.exception() is None:
+                row = row_in(answer.result())
+                self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(row)), run.id)
 
         write_end(self._tools.store, self._tools.home, end, told)
 
     def add_cancel_hook(self, run_id: RunId, key: object, hook: Hook) -> bool:
         """Has `hook` run on every request to stop that Run; at once where one came before. False where it does not live."""
-        entry = self._live.get(run_id) or self._asked.get(run_id)
+        entry = self._live.get(run_id) or self._waiting(run_id)
         if entry is None:
             return False
         entry.token.add_hook(key, hook)
         return True
 
     def _stop(self, entry: Entry, stop: Stop) -> None:
-        first = entry.token.request(stop)
-        act: Callable[[], None] = lambda: self._reach(entry, stop, first)  # noqa: E731
-        act() if self._tools.home.is_here else self._tools.home.post(act)
+        entry.token.request(stop)
+        if self._tools.home.is_here:
+            self._reach(entry, stop)
+        else:
+            self._tools.home.post(lambda: self._reach(entry, stop))
 
-    def _reach(self, entry: Entry, stop: Stop, first: bool) -> None:
+    def _reach(self, entry: Entry, stop: Stop) -> None:
         if entry.row.id not in self._live or self._live[entry.row.id] is not entry:
             return
-        if first:
-            self._show_cancelling(entry)
+        self._show_cancelling(entry)
         if not stop.after_step and entry.task is not None and entry.begun and not entry.in_worker:
             entry.task.cancel(stop.detail or stop.reason)
 
     def _show_cancelling(self, entry: Entry) -> None:
         stop = entry.token.stop
-        entry.cancel_requested_at = stop.at if stop is not None else None
+        if stop is None or entry.cancel_requested_at is not None:
+            return
+        entry.cancel_requested_at = stop.at
         self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
 
 

@@ -35,7 +35,7 @@ class Workers:
                 value, problem = None, None
                 try:
                     value = context.run(work)
-                except BaseException as raised:  # handed to the Run, whatever it is: a thread has nobody else to tell
+                except BaseException as raised:  # noqa: BLE001  # handed to the Run, whatever it is: a thread has nobody else to tell
                     problem = raised
                 self._home.post(lambda: ended.set_result((value, problem)))
 
