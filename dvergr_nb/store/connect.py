@@ -26,6 +26,8 @@ _CONFIG: Final = {
     "threads": "2",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    # A query must not reach the variables of the code that runs it.
+    "python_enable_replacements": "false",
 }
 _BLOCKS = "SELECT block_size, total_blocks FROM pragma_database_size()"
 _TABLES = "SELECT count(*), count(*) FILTER (schema_name = 'dv' AND table_name = 'schema_version') FROM duckdb_tables()"

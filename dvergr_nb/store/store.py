@@ -23,7 +23,7 @@ from dvergr_nb.records.operation import Answer, Unit
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Run
-from dvergr_nb.store import lives, reads
+from dvergr_nb.store import lives, people, reads
 from dvergr_nb.store.connect import FATAL, MEMORY, Instance, check_file, first_line
 from dvergr_nb.store.lock import Holder, Lock, unwritable
 from dvergr_nb.store.migrate import migrate
@@ -140,6 +140,10 @@ class Store:
                 return ask(con)
         except duckdb.Error as problem:
             raise self._instance.unopened(problem) from problem
+
+    def sql(self, query: str, parameters: people.Parameters = None, limit_s: float = people.LIMIT_S) -> people.Result:
+        """Runs a person's SELECT over the views. Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`."""
+        return self.read(lambda con: people.asked(con, query, parameters, limit_s))
 
     def reconcile(self) -> int:
         """Fails running Runs of other lives; how many."""

@@ -57,7 +57,7 @@ SELECT
 FROM dv.my_runs;
 
 -- One row per message.
-CREATE OR REPLACE VIEW main.messages AS
+CREATE OR REPLACE VIEW dv.my_message_frame AS
 SELECT
     CAST(id AS VARCHAR) AS id,
     room,
@@ -71,12 +71,16 @@ SELECT
     kind,
     metadata,
     created_at,
-    user_id
+    user_id,
+    id AS key,
+    thread_root_id AS thread_key,
+    run_id AS run_key
 FROM dv.my_messages;
+CREATE OR REPLACE VIEW main.messages AS SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_frame;
 
 -- One row per fact, and one per activity message without facts, with the Run, its actor, thread and trigger.
 -- `at_seconds` is the time since the Run started.
-CREATE OR REPLACE VIEW main.activity AS
+CREATE OR REPLACE VIEW dv.my_activity_frame AS
 SELECT
     CAST(m.id AS VARCHAR) AS message_id,
     CAST(f.id AS VARCHAR) AS fact_id,
@@ -97,8 +101,13 @@ SELECT
     f.critical,
     m.content,
     coalesce(f.happened_at, m.created_at) AS created_at,
-    epoch(coalesce(f.happened_at, m.created_at) - r.started_at) AS at_seconds
+    epoch(coalesce(f.happened_at, m.created_at) - r.started_at) AS at_seconds,
+    m.id AS key,
+    coalesce(f.place, 0) AS place,
+    m.thread_root_id AS thread_key,
+    m.run_id AS run_key
 FROM dv.my_messages AS m
 LEFT JOIN dv.my_activities AS f ON f.message_id = m.id
 LEFT JOIN dv.my_runs AS r ON r.id = m.run_id
 WHERE m.recipient = '_activity' OR f.id IS NOT NULL;
+CREATE OR REPLACE VIEW main.activity AS SELECT * EXCLUDE (key, place, thread_key, run_key) FROM dv.my_activity_frame;
