@@ -108,6 +108,7 @@ function marks(span) {
   const count2 = Math.floor(span * 0.92 / step2);
   return Array.from({ length: count2 + 1 }, (_, index) => index * step2);
 }
+var percent = (fraction) => `${fraction >= 1 ? 100 : Math.min(99, Math.round(fraction * 100))}%`;
 var grouped = new Intl.NumberFormat("en-US");
 var count = (value) => grouped.format(value);
 var some = (value, word2) => `${count(value)} ${word2}${value === 1 ? "" : "s"}`;
@@ -635,7 +636,7 @@ var Card = class {
     this.#link = link;
     this.#id = id;
     this.#timeline = new Timeline(signal);
-    this.#cancel = button("Cancel", "", () => link.cancel(id), signal);
+    this.#cancel = button("Cancel", "", () => link.cancel(this.#id), signal);
     this.#toggle = button("Details", "dvergr-quiet", () => this.#turn(!this.#open), signal);
     const acts = make("span", { class: "dvergr-acts" }, this.#cancel, this.#toggle);
     const push = make("span", { class: "dvergr-push" });
@@ -645,6 +646,14 @@ var Card = class {
   }
   get #row() {
     return this.#link.rows.get(this.#id);
+  }
+  /** @param {string} id of another Run, whose card this is from now on */
+  follow(id) {
+    this.#id = id;
+    this.#hasLived = false;
+    this.#shownEnd = null;
+    this.update();
+    this.#turn(this.#open);
   }
   /** @param {Change} change */
   take(change) {
@@ -839,7 +848,7 @@ function step(row, link, pace) {
   const { label = "", done, total, fraction = null } = row.progress ?? {};
   const figures = done === void 0 ? "" : total === void 0 ? count(done) : `${count(done)} of ${count(total)}`;
   const rest = fraction === null ? null : pace.left(row, link.now());
-  const note = [fraction === null ? "" : `${Math.floor(fraction * 100)}%`, rest === null ? "" : left(rest)];
+  const note = [fraction === null ? "" : percent(fraction), rest === null ? "" : left(rest)];
   const found = { label: label || figures, fraction, note: note.filter(Boolean).join(", ") };
   if (fraction === null && label && figures) found.note = figures;
   if (done !== void 0) found.done = done;
@@ -943,7 +952,7 @@ var Row = class {
   /** @param {number | undefined} fraction */
   #drawShare(fraction) {
     this.#bar.hidden = fraction === void 0;
-    say(this.#percent, fraction === void 0 ? "" : `${Math.floor(fraction * 100)}%`);
+    say(this.#percent, fraction === void 0 ? "" : percent(fraction));
     measure(this.#fill, "--done", (fraction ?? 0) * 100);
   }
   /**

@@ -2,7 +2,7 @@
 
 import { attribute, button, make, measure, say, shape } from '../shared/dom.js';
 import { isLive, listWord, state } from '../shared/status.js';
-import { clock, count, duration, running } from '../shared/time.js';
+import { clock, count, duration, percent, running } from '../shared/time.js';
 
 /** @typedef {import('../shared/wire.d.ts').RunRow} RunRow */
 /** @typedef {import('../shared/link.js').Link} Link */
@@ -102,7 +102,7 @@ export class Row {
   /** @param {number | undefined} fraction */
   #drawShare(fraction) {
     this.#bar.hidden = fraction === undefined;
-    say(this.#percent, fraction === undefined ? '' : `${Math.floor(fraction * 100)}%`);
+    say(this.#percent, fraction === undefined ? '' : percent(fraction));
     measure(this.#fill, '--done', (fraction ?? 0) * 100);
   }
 

@@ -3,7 +3,7 @@
 import { attribute, button, make, measure, say, shape } from './dom.js';
 import { isLive, state, word } from './status.js';
 import { Timeline } from './timeline.js';
-import { clock, count, duration, left, running, some } from './time.js';
+import { clock, count, duration, left, percent, running, some } from './time.js';
 
 /** @typedef {import('./wire.d.ts').RunRow} RunRow */
 /** @typedef {import('./link.js').Link} Link */
@@ -49,7 +49,7 @@ export class Card {
     this.#link = link;
     this.#id = id;
     this.#timeline = new Timeline(signal);
-    this.#cancel = button('Cancel', '', () => link.cancel(id), signal);
+    this.#cancel = button('Cancel', '', () => link.cancel(this.#id), signal);
     this.#toggle = button('Details', 'dvergr-quiet', () => this.#turn(!this.#open), signal);
     const acts = make('span', { class: 'dvergr-acts' }, this.#cancel, this.#toggle);
     const push = make('span', { class: 'dvergr-push' });
@@ -60,6 +60,15 @@ export class Card {
 
   get #row() {
     return this.#link.rows.get(this.#id);
+  }
+
+  /** @param {string} id of another Run, whose card this is from now on */
+  follow(id) {
+    this.#id = id;
+    this.#hasLived = false;
+    this.#shownEnd = null;
+    this.update();
+    this.#turn(this.#open);
   }
 
   /** @param {Change} change */
@@ -309,7 +318,7 @@ function step(row, link, pace) {
   const { label = '', done, total, fraction = null } = row.progress ?? {};
   const figures = done === undefined ? '' : total === undefined ? count(done) : `${count(done)} of ${count(total)}`;
   const rest = fraction === null ? null : pace.left(row, link.now());
-  const note = [fraction === null ? '' : `${Math.floor(fraction * 100)}%`, rest === null ? '' : left(rest)];
+  const note = [fraction === null ? '' : percent(fraction), rest === null ? '' : left(rest)];
   /** @type {NonNullable<News['step']>} */
   const found = { label: label || figures, fraction, note: note.filter(Boolean).join(', ') };
   if (fraction === null && label && figures) found.note = figures;

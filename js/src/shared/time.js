@@ -99,6 +99,12 @@ export function marks(span) {
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 
+/**
+ * `57%`; all of it only when all is done.
+ * @param {number} fraction
+ */
+export const percent = (fraction) => `${fraction >= 1 ? 100 : Math.min(99, Math.round(fraction * 100))}%`;
+
 const grouped = new Intl.NumberFormat('en-US');
 
 /**

@@ -1,0 +1,122 @@
+"""One subscription per session, shared by all its boards and cards, and the beat that tells them the loop comes round."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import ClassVar, Final, Protocol
+from weakref import WeakKeyDictionary
+
+from dvergr_nb.ids import RunId
+from dvergr_nb.records.event import (
+    CancelRequested,
+    Event,
+    RunActivity,
+    RunFinished,
+    RunPartial,
+    RunProgressed,
+    RunResumed,
+    RunsSnapshot,
+    RunStarted,
+)
+from dvergr_nb.records.run import LiveRun, Run
+from dvergr_nb.session import Session
+
+BEAT_S: Final = 1.0
+BEATS_AT_ONCE: Final = 50
+"""How many feeds are told in one beat; where more show something that lives, they take turns and are told so."""
+
+
+class Listener(Protocol):
+    """What a hub tells. Every method is called on the home loop."""
+
+    @property
+    def only(self) -> RunId | None:
+        """The one Run it wants to hear of, None for all."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it shows anything that lives."""
+
+    def take(self, run: Run, *, has_ended: bool) -> None: ...
+
+    def beat(self, every_s: float) -> None: ...
+
+
+class Hub:
+    """What lives in a session, told on. Every method but `of` is called on the home loop."""
+
+    _hubs: ClassVar[WeakKeyDictionary[Session, Hub]] = WeakKeyDictionary()
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.live: dict[RunId, LiveRun] = {}
+        self._boards: dict[Listener, None] = {}
+        self._cards: dict[RunId, dict[Listener, None]] = {}
+        self._is_watching = False
+        self._beats: object | None = None
+        self._turn = 0
+
+    @classmethod
+    def of(cls, session: Session) -> Hub:
+        """The hub of that session."""
+        if session not in cls._hubs:
+            cls._hubs[session] = cls(session)
+        return cls._hubs[session]
+
+    def add(self, listener: Listener) -> None:
+        """From now on it is told of every change; what lives at this moment is in `live`."""
+        if listener.only is None:
+            self._boards[listener] = None
+        else:
+            self._cards.setdefault(listener.only, {})[listener] = None
+        if not self._is_watching:
+            self._is_watching = True
+            self.session.watch_runs(self, self._hear)
+
+    def remove(self, listener: Listener) -> None:
+        """It is told no more. Without listeners nothing is watched."""
+        self._boards.pop(listener, None)
+        for run_id, cards in list(self._cards.items()):
+            cards.pop(listener, None)
+            if not cards:
+                del self._cards[run_id]
+        if not self._boards and not self._cards and self._is_watching:
+            self._is_watching = False
+            self.session.unwatch_runs(self)
+
+    def _listeners(self) -> Iterator[Listener]:
+        return itertools.chain(self._boards, *self._cards.values())
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case RunsSnapshot(runs=runs):
+                self.live = {run.id: run for run in runs}
+                for run in runs:
+                    self._tell(run, has_ended=False)
+            case RunFinished(run=run):
+                self.live.pop(run.id, None)
+                self._tell(run, has_ended=True)
+            case RunStarted() | CancelRequested() | RunResumed() | RunProgressed() | RunActivity() | RunPartial():
+                self.live[event.run.id] = event.run
+                self._tell(event.run, has_ended=False)
+
+    def _tell(self, run: Run, *, has_ended: bool) -> None:
+        for listener in (*self._boards, *self._cards.get(run.id, ())):
+            listener.take(run, has_ended=has_ended)
+
+    def keep_beating(self) -> None:
+        """Beats once a second from now on, for as long as anything that is shown lives."""
+        if self._beats is None:
+            self._beat()
+
+    def _beat(self) -> None:
+        listeners = [listener for listener in self._listeners() if listener.is_live]
+        if not listeners:
+            self._beats = None
+            return
+        turns = -(-len(listeners) // BEATS_AT_ONCE)
+        self._turn = (self._turn + 1) % turns
+        for listener in listeners[self._turn :: turns]:
+            listener.beat(turns * BEAT_S)
+        self._beats = self.session.home.later(BEAT_S, self._beat)

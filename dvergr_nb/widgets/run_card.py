@@ -1,0 +1,85 @@
+"""The card: a board of one row."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+
+import traitlets
+
+from dvergr_nb.api import KERNEL
+from dvergr_nb.ids import RunId
+from dvergr_nb.records.run import Run, RunStatus
+from dvergr_nb.records.timeline import Timeline
+from dvergr_nb.records.wire import row
+from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.session import Session
+from dvergr_nb.widgets import fallback
+from dvergr_nb.widgets._base import RunView, static
+from dvergr_nb.widgets.feed import Scope
+
+log = logging.getLogger(__name__)
+
+
+class RunCard(RunView):
+    """A live card of one Run, named by its handle, its row, its id or an unambiguous piece of that."""
+
+    _esm = static("run_card.js")
+    _css = static("run_card.css")
+
+    run_id = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, run: RunHandle | Run | str, *, session: Session | None = None) -> None:
+        venue = session or KERNEL.current()
+        known = run.row if isinstance(run, RunHandle) else run if isinstance(run, Run) else venue.run(run)
+        self._run = known
+        super().__init__(venue, Scope(only=known.id), [known], run_id=known.id)
+        if isinstance(run, RunHandle) and not run.ready.done():
+            run.ready.add_done_callback(lambda _: venue.home.post(lambda: self._admitted(run)))
+
+    def _start(self) -> None:
+        super()._start()
+        if self.session.is_open and self._run.id not in self.feed.hub.live:
+            self.session.home.in_thread(lambda: self.session.row_of(self._run.id), self._looked_up)
+
+    def _looked_up(self, read: Future[Run | None]) -> None:
+        run = read.result()
+        if run is not None:
+            self.feed.take(run, has_ended=True)
+
+    def _ended(self, run: Run) -> None:
+        """Its output is not in its row: it is read once more, then there is nothing to hear any more."""
+        self._run = run
+        self.session.home.in_thread(lambda: self.session.details(run.id), lambda read: self._complete(run, read))
+        if run.status.is_terminal:
+            self.feed.stop()
+
+    def _complete(self, run: Run, read: Future[Timeline]) -> None:
+        problem = read.exception()
+        if problem is not None:
+            log.warning("the output of Run %s could not be read: %s", run.id, problem)
+            return
+        drawn = read.result()
+        self.feed.put(row(run, result=drawn.result, activities=drawn.activities))
+
+    def _admitted(self, handle: RunHandle) -> None:
+        """The admission was answered: with a used key it is another Run's card; where it was refused, the card says why."""
+        problem = handle.ready.exception()
+        if problem is not None:
+            refused = row(self._run)
+            refused["status"], refused["reason"], refused["error"] = RunStatus.FAILED.value, "refused", str(problem)
+            self.feed.put(refused)
+        elif handle.id != self._run.id:
+            self._turn_to(handle.row)
+
+    def _turn_to(self, run: Run) -> None:
+        self._run = run
+        self.run_id = run.id
+        self.feed.turn_to(Scope(only=RunId(run.id)))
+        self.feed.take(run, has_ended=run.status not in (RunStatus.RUNNING, RunStatus.CANCELLING, RunStatus.QUEUED))
+
+    def _plain(self) -> str:
+        return fallback.card_text(self._run)
+
+    def _html(self) -> str:
+        return fallback.card_html(self._run)
