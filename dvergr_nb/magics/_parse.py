@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import keyword
-import shlex
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -14,6 +14,9 @@ from dvergr_nb.records.text import clipped
 
 WIDTH: Final = 100
 """Columns of a help text."""
+WORD: Final = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+QUOTED: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
+QUOTES: Final = {"'": '"', '"': "'"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -100,17 +103,20 @@ def _silenced(line: str) -> tuple[str, bool]:
 
 def _words(prog: str, text: str) -> list[str]:
     """Splits at blanks outside of quotes. A backslash is a character like any other, so that paths of Windows survive."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.commenters = lexer.escape = ""
-    try:
-        return list(lexer)
-    except ValueError:
-        mark = lexer.state if lexer.state in ("'", '"') else "quote"
-        other = '"' if mark == "'" else "'"
-        raise BadInput(
-            f"{prog}: a {mark} is opened and never closed; put a text that contains {mark} between {other} and {other}"
-        ) from None
+    words: list[str] = []
+    at = 0
+    while at < len(text):
+        found = WORD.match(text, at)
+        at = found.end() if found else at
+        if at < len(text) and text[at] in QUOTES:
+            mark, other = text[at], QUOTES[text[at]]
+            raise BadInput(
+                f"{prog}: a {mark} is opened and never closed; put a text that contains {mark} between {other} and {other}"
+            )
+        if found:
+            words.append(QUOTED.sub(lambda quoted: quoted[0][1:-1], found[0]))
+        at += 1
+    return words
 
 
 def seconds(text: str) -> float:

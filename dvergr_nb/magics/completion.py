@@ -36,7 +36,7 @@ class Completion:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
 
-        @context_matcher(identifier="dvergr")
+        @context_matcher(identifier="dvergr")  # type: ignore[untyped-decorator]  # IPython's
         def matcher(context: CompletionContext) -> SimpleMatcherResult:
             return self._match(context)
 

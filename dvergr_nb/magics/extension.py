@@ -22,13 +22,12 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.magics = DvergrMagics(shell)
+        self.magics = DvergrMagics(shell)  # which enters itself into what %config knows
         self.completion = Completion(shell)
 
     def put_in(self) -> None:
         """Registers all of it, and has sessions live on this kernel's loop and show widgets."""
         self.shell.register_magics(self.magics)
-        self.shell.configurables.append(self.magics)
         self.completion.put_in()
         KERNEL.home = _home() or KERNEL.home
         if hasattr(self.shell, "kernel"):

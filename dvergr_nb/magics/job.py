@@ -88,15 +88,22 @@ def admitted(begin: Callable[[], RunHandle], limit_s: float = ADMISSION_S) -> Ru
         with held():
             begun.append(begin())
             begun[0].admission.add_done_callback(answers.put)
-        begun[0].absorb(answers.get(timeout=limit_s).result())
-    except queue.Empty:
-        _say_late(begun[0], limit_s)
+        _wait(begun[0], answers, limit_s)
     except KeyboardInterrupt:
         with held():
             for handle in begun:
                 handle.cancel()
         raise
     return begun[0]
+
+
+def _wait(handle: RunHandle, answers: queue.SimpleQueue[Future[Answer]], limit_s: float) -> None:
+    try:
+        answer = answers.get(timeout=limit_s)
+    except queue.Empty:
+        _say_late(handle, limit_s)
+    else:
+        handle.absorb(answer.result())
 
 
 def _say_late(handle: RunHandle, limit_s: float) -> None:

@@ -108,7 +108,7 @@ def board(given: Line) -> Any:
     if session.display is not None:
         from dvergr_nb.widgets.run_board import RunBoard
 
-        return RunBoard(room, session=session)
+        return RunBoard(session, room=room)
     live = session.active_runs(room)
     ids = [run.id for run in live]
     return RunTable(live, lambda: _frame(ids), "nothing lives here now")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -42,7 +41,7 @@ class DvergrMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         for name in ALONE:
-            self.magics["line"][f"{name};"] = functools.partial(getattr(self, name), ";")
+            self.magics["line"][f"{name};"] = _silenced(getattr(self, name))
         self._take_settings()
 
     @observe(*SETTINGS)
@@ -101,6 +100,10 @@ class DvergrMagics(Magics):
         given, rest = PARSERS["runsql"].head(line)
         query = rest if cell is None else f"{rest}\n{cell}"
         return _answer(given, lambda given: looking.runsql(self.shell, given, query))
+
+
+def _silenced(magic: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda _nothing: magic(";")
 
 
 def _answer(given: Line, act: Callable[[Line], Any]) -> Any:

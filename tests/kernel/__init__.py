@@ -1,0 +1,1 @@
+"""The whole in real kernels, driven by messages."""

@@ -1,0 +1,1 @@
+"""Magics in a real IPython shell that has no kernel."""
