@@ -30,13 +30,22 @@ print(project["name"], project["version"], project["dependencies"], project["opt
 PY
 }
 
+# Whether .venv is what environment_stamp would say now. One that has the test extra too serves those who need less.
+environment_is_valid() {
+  local extras
+  [ -x "$PY" ] || return 1
+  for extras in "$1" lab,test; do
+    if [ -f "$VENV/dvergr-$extras.stamp" ] && [ "$(environment_stamp "$extras")" = "$(cat "$VENV/dvergr-$extras.stamp")" ]; then
+      return 0
+    fi
+  done
+  return 1
+}
+
 # make_environment EXTRAS: .venv with the package (editable) and the extras, unless a valid one is there.
-# An environment that has more extras than asked for is valid too.
 make_environment() {
-  local extras="$1" stamp="$VENV/dvergr-$1.stamp"
-  if [ -x "$PY" ] && [ -f "$stamp" ] && [ "$(environment_stamp "$extras")" = "$(cat "$stamp")" ]; then
-    return
-  fi
+  local extras="$1"
+  ! environment_is_valid "$extras" || return 0
   if ! "$PY" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || ! "$PY" -m pip --version >/dev/null 2>&1; then
     local python
     python="$(find_python)" || exit 1
@@ -45,7 +54,7 @@ make_environment() {
   fi
   say "installing dvergr_nb[$extras] into .venv"
   "$PY" -m pip install --quiet --disable-pip-version-check --editable "$ROOT[$extras]" || die "pip could not install dvergr_nb[$extras]"
-  environment_stamp "$extras" > "$stamp"
+  environment_stamp "$extras" > "$VENV/dvergr-$extras.stamp"
 }
 
 # Jupyter's own folders and a kernelspec for .venv, inside .tools/: nothing in the home of the user is read or written.
