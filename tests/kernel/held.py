@@ -16,7 +16,8 @@ class Held:
     def __init__(self, store: Store) -> None:
         self.asked = threading.Event()
         """Set once an admission waits here."""
-        self._gate = threading.Event()
+        self.let_go_of = threading.Event()
+        """Set once the disk answers again."""
         self._submit = store.submit
         self._store = store
         store.submit = self._held  # type: ignore[method-assign]  # the disk of this one test
@@ -27,7 +28,7 @@ class Held:
         answer: Future[Answer] = Future()
 
         def later() -> None:
-            self._gate.wait()
+            self.let_go_of.wait()
             self._submit(unit, then).add_done_callback(lambda settled: _copy(settled, answer))
 
         threading.Thread(target=later, daemon=True).start()
@@ -37,7 +38,7 @@ class Held:
     def let_go(self) -> None:
         """The disk answers again."""
         self._store.submit = self._submit  # type: ignore[method-assign]
-        self._gate.set()
+        self.let_go_of.set()
 
 
 def _copy(settled: Future[Answer], to: Future[Answer]) -> None:

@@ -8,13 +8,14 @@ import threading
 import pytest
 
 from dvergr_nb.api import KERNEL
-from dvergr_nb.errors import BadInput, RunFailed, SessionClosed
+from dvergr_nb.errors import BadInput, RunFailed, StoreFailed
 from dvergr_nb.magics._interrupt import held
 from dvergr_nb.magics.job import admitted
+from dvergr_nb.records.operation import Admit
 from dvergr_nb.records.run import RunStatus
-from dvergr_nb.runtime.handle import RunHandle
 from tests.kernel.held import Held
 from tests.magics.conftest import Shell
+from tests.rigs.session import RefusingSession
 
 
 def test_the_last_expression_is_the_result_and_the_cell_as_typed_is_the_trigger(terminal: Shell) -> None:
@@ -93,7 +94,7 @@ def test_a_time_limit_fails_the_run(terminal: Shell) -> None:
         ("%%job x\n  \n", "nothing to run"),
         ("%%job\ndef f(:\n", "line 1 of the cell"),
         ("%%job --thread\nawait x", "leave --thread out"),
-        (f"%%job --room {'x' * 201}\n1", "room must be one line of 1 to 200 characters"),
+        (f"%%job --room {'x' * 201}\n1", "room must be a line of 1 to 200 characters"),
         ("%%job --kind 'a\tb' --tag ''\n1", "a tag must be text"),
         ("%%job --key ''\n1", "a key is text"),
     ],
@@ -139,14 +140,14 @@ def test_a_disk_that_does_not_answer_in_time_leaves_a_queued_run_that_begins_lat
 
 
 def test_a_refused_admission_is_raised_and_leaves_no_run(terminal: Shell) -> None:
-    session = KERNEL.connect(":memory:")
-    session.store.close()
-    begun: list[RunHandle] = []
-    with pytest.raises(SessionClosed):
-        admitted(lambda: begun.append(session.job(lambda: 5)) or begun[0])
-    with pytest.raises(SessionClosed):
-        begun[0].ready.result(30)
-    assert session.handles() == ()
+    session = KERNEL.session = RefusingSession(":memory:")
+    session.store.refused = (Admit,)
+    assert isinstance(terminal.error("%%job\n1"), StoreFailed)
+    terminal.cell("await session.drain()")
+    assert session.runs() == []
+    session.store.refused = ()
+    terminal.cell("%%job -o r\n1")
+    assert terminal.value("await r") == 1
 
 
 def test_an_interrupt_inside_a_held_block_strikes_right_after_it() -> None:
