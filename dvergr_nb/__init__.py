@@ -16,8 +16,8 @@ from typing import Any, Final
 _API: Final = """active_runs cancel_room_turn cancel_run connect current_session drain events frames job
 reconcile_orphaned_runs register_cancel_hook room_turn_running run runs sql start unwatch_runs watch_runs""".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled".split()
-_ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchRun NotAStore QueryError RunCancelled RunFailed RunWaiting
-SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy""".split()
+_ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchRun NotAStore QueryError RunCancelled RunFailed
+RunWaiting SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy""".split()
 
 _HOMES: Final = {
     **dict.fromkeys(_API, "dvergr_nb.api"),

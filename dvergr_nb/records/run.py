@@ -105,7 +105,8 @@ class Provenance:
         if strange := sorted(set(facts) - known):
             raise BadRun(
                 "invalid-provenance",
-                f"provenance {', '.join(map(repr, strange))} may not override causal identity; known: {', '.join(sorted(known))}",
+                f"provenance {', '.join(map(repr, strange))} may not override causal identity; "
+                f"known: {', '.join(sorted(known))}",
             )
         return cls(**facts)
 

@@ -29,7 +29,19 @@ _CONFIG: Final = {
     # A query must not reach the variables of the code that runs it.
     "python_enable_replacements": "false",
 }
-_BLOCKS = "SELECT block_size, total_blocks FROM pragma_database_size()"
+_REFUSALS: Final = (
+    "Permission denied",
+    "Read-only file system",
+    "No space left",
+    "Could not set lock",
+    "Too many open files",
+    "No such file",
+    "can only read",  # the file's format is that of a newer DuckDB
+)
+_BLOCKS = "SELECT block_size, total_blocks, used_blocks FROM pragma_database_size()"
+_OUR_TABLES = "SELECT format('{}.{}', schema_name, table_name) FROM duckdb_tables()"
+_LAST_IN_TABLE = "SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1))) FROM pragma_storage_info(?)"
+_LAST_OF_CATALOG = "SELECT max(block_id) FROM pragma_metadata_info()"
 _TABLES = "SELECT count(*), count(*) FILTER (schema_name = 'dv' AND table_name = 'schema_version') FROM duckdb_tables()"
 _ZONE = "SET TimeZone = 'UTC'"
 _TENANT = "SET VARIABLE dvergr_tenant = ?"
@@ -54,6 +66,10 @@ def check_file(path: Path) -> None:
 def first_line(problem: BaseException) -> str:
     """What DuckDB says, without its hints and pictures."""
     return str(problem).strip().split("\n", 1)[0]
+
+
+class Down(Exception):
+    """The instance has died or is being opened again: to be asked once more when it is there."""
 
 
 class Instance:
@@ -95,13 +111,17 @@ class Instance:
         return con
 
     def _check_whole(self, con: duckdb.DuckDBPyConnection) -> None:
-        """A file that is shorter than its header says was cut; to write into it would make it worse."""
+        """A file that ends before its last used block was cut; to write into it would make it worse.
+
+        It may well end before the last block that its header counts, since DuckDB cuts free blocks off its end and counts them
+        on, and within a block that is not in use yet, where a process was killed while it wrote.
+        """
         if self.path is None:
             return
-        block_size, blocks = con.execute(_BLOCKS).fetchall()[0]
-        length, needed = self.path.stat().st_size, HEADERS + block_size * blocks
-        if length < needed:
-            raise StoreDamaged(self.name, f"it ends after {length:,} of {needed:,} bytes")
+        block_size, total, used = con.execute(_BLOCKS).fetchall()[0]
+        blocks = (self.path.stat().st_size - HEADERS) // block_size
+        if blocks < used or (blocks < total and blocks <= _last_block(con)):
+            raise StoreDamaged(self.name, f"it ends within or before block {blocks + 1} of {total}")
         tables, ours = con.execute(_TABLES).fetchall()[0]
         if tables and not ours:
             raise NotAStore(self.name, "a DuckDB file of another program")
@@ -117,11 +137,11 @@ class Instance:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of this thread, its tenant set. Raises `StoreFailed` while there is no instance."""
+        """A cursor of this thread, its tenant set. Raises `Down` while there is no instance."""
         reader = self._reader()
         with reader.busy:
             if reader.generation != self.generation:
-                raise StoreFailed(self.name, f"{self.name} was opened again while it was read; try again")
+                raise Down
             yield reader.con
 
     def _reader(self) -> Reader:
@@ -132,7 +152,7 @@ class Instance:
             if self._closed:
                 raise SessionClosed(self.name)
             if self._root is None:
-                raise StoreFailed(self.name, f"{self.name} is down after an error of the disk or of DuckDB")
+                raise Down
             found = self._mine.reader = Reader(self._root.cursor(), self.generation)
             found.con.execute(_ZONE)
             found.con.execute(_TENANT, [self._tenant])
@@ -171,7 +191,14 @@ class Reader:
         self.busy.release()
 
 
+def _last_block(con: duckdb.DuckDBPyConnection) -> int:
+    """The number of the last block that a table or the catalog is known to use, counted from 0."""
+    tables = [name for (name,) in con.execute(_OUR_TABLES).fetchall()]
+    last = [con.execute(_LAST_IN_TABLE, [name]).fetchall()[0][0] for name in tables]
+    last += con.execute(_LAST_OF_CATALOG).fetchall()[0]
+    return max((block for block in last if block is not None), default=-1)
+
+
 def _is_refusal(text: str) -> bool:
     """Whether the system refused, as opposed to the file being wrong."""
-    signs = ("Permission denied", "Read-only file system", "No space left", "Could not set lock", "Too many open files", "No such file")
-    return any(sign in text for sign in signs)
+    return any(sign in text for sign in _REFUSALS)

@@ -257,7 +257,6 @@ async def test_law_3_the_reply_is_stored_with_the_end_or_not_at_all(opened):
 
         async def work(ctx):
             ctx.reply("kept")
-            return None
 
         run = await session.start(Body(work), actor="a").wait()
         reply = next(m for m in session.store.messages(_of(run.id)) if m.kind == "result")
