@@ -121,6 +121,10 @@ class Feed:
         if has_ended and self._ended is not None:
             self._ended(run)
 
+    def knows(self, run_id: str) -> bool:
+        """Whether it has heard of that Run."""
+        return run_id in self.rows or run_id in self._changed
+
     def put(self, wire: RunRow) -> None:
         """A row is known better than by its events."""
         self._changed[wire["id"]] = wire
@@ -184,7 +188,7 @@ class Feed:
         known = read.result()
         self._cut = len(known) > self.scope.limit
         for run in known[: self.scope.limit]:
-            if run.id not in self.rows and run.id not in self._changed:
+            if not self.knows(run.id):
                 self.take(run, has_ended=True)
         self._flush_soon()
         self._save_soon(SAVE_END_S)

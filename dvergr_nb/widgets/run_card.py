@@ -16,7 +16,7 @@ from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.session import Session
 from dvergr_nb.widgets import fallback
 from dvergr_nb.widgets._base import RunView, static
-from dvergr_nb.widgets.feed import Scope
+from dvergr_nb.widgets.feed import LIVE, Scope
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +43,10 @@ class RunCard(RunView):
             self.session.home.in_thread(lambda: self.session.row_of(self._run.id), self._looked_up)
 
     def _looked_up(self, read: Future[Run | None]) -> None:
+        """What was heard of while it was read is newer."""
         run = read.result()
-        if run is not None:
-            self.feed.take(run, has_ended=True)
+        if run is not None and not self.feed.knows(run.id):
+            self.feed.take(run, has_ended=run.status not in LIVE)
 
     def _ended(self, run: Run) -> None:
         """Its output is not in its row: it is read once more, then there is nothing to hear any more."""
@@ -76,7 +77,8 @@ class RunCard(RunView):
         self._run = run
         self.run_id = run.id
         self.feed.turn_to(Scope(only=RunId(run.id)))
-        self.feed.take(run, has_ended=run.status not in (RunStatus.RUNNING, RunStatus.CANCELLING, RunStatus.QUEUED))
+        if not self.feed.knows(run.id):
+            self.feed.take(run, has_ended=run.status not in LIVE)
 
     def _plain(self) -> str:
         return fallback.card_text(self._run)

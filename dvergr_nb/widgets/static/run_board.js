@@ -465,6 +465,8 @@ var Timeline = class {
   #drawn = null;
   /** @type {HTMLElement | null} */
   #chart = null;
+  /** @type {HTMLElement | null} */
+  #list = null;
   /** @type {{ node: HTMLElement, at: number }[]} bars that go on */
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
@@ -480,6 +482,7 @@ var Timeline = class {
    */
   excuse(text) {
     this.#drawn = null;
+    this.#list = null;
     this.el.replaceChildren(make("p", { class: "dvergr-soft" }, text));
   }
   /** @param {TimelineWire} timeline */
@@ -489,7 +492,11 @@ var Timeline = class {
     this.#growing = [];
     this.#nows = [];
     this.#chart = this.#drawChart(timeline);
-    this.el.replaceChildren(this.#chart, legend(timeline), this.#drawList(timeline));
+    const list = this.#drawList(timeline);
+    const top = this.#list ? topOf(this.#list, timeline.lives) : 0;
+    this.el.replaceChildren(this.#chart, legend(timeline), list);
+    list.scrollTop = top;
+    this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
     if (focused) this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -582,6 +589,10 @@ var Timeline = class {
     return node;
   }
 };
+function topOf(list, lives) {
+  const isAtEnd = list.scrollTop > 0 && list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
+  return lives && isAtEnd ? Number.MAX_SAFE_INTEGER : list.scrollTop;
+}
 var whole = (entry) => make("pre", { class: "dvergr-open" }, entry.more ?? "");
 function placed(tag, at, text = null) {
   const node = make(tag, {}, text);
@@ -1040,8 +1051,8 @@ var List = class {
       measure(this.el, "--rows", ids.length);
       measure(this.el, "--view", Math.min(VIEW, Math.max(1, ids.length)));
     }
-    this.#mount();
     for (const [id, row] of this.#rows) this.#fill(id, row);
+    this.#mount();
     this.#drawThumb();
   }
   /** What changes by itself: digits. */
@@ -1297,6 +1308,7 @@ var Board = class {
       foot,
       this.#details
     );
+    this.el.addEventListener("keydown", (event) => this.#leaveDetails(event), { signal });
     this.#field.addEventListener("input", () => this.#filter(), { signal });
     this.#field.addEventListener("keydown", (event) => this.#leaveField(event), { signal });
   }
@@ -1428,9 +1440,9 @@ var Board = class {
     if (wasOpen) return;
     this.#opening = new AbortController();
     this.#card = new Card(this.#link, id, this.#opening.signal, true);
-    this.#card.el.addEventListener("keydown", (event) => this.#leaveCard(event), { signal: this.#opening.signal });
     this.#card.update();
     this.#details.append(this.#card.el);
+    this.#card.el.scrollIntoView?.({ block: "nearest" });
     this.#list.opened = id;
   }
   #close() {
@@ -1439,13 +1451,16 @@ var Board = class {
     this.#card = null;
     this.#list.opened = null;
   }
-  /** @param {KeyboardEvent} event */
-  #leaveCard(event) {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
+  /**
+   * Escape leaves the details first, then the board.
+   * @param {KeyboardEvent} event
+   */
+  #leaveDetails(event) {
     const id = this.#list.opened;
+    if (event.key !== "Escape" || !id) return;
+    event.stopImmediatePropagation();
     this.#close();
-    if (id) this.#list.focus(id);
+    this.#list.focus(id);
   }
 };
 

@@ -157,6 +157,8 @@ var Timeline = class {
   #drawn = null;
   /** @type {HTMLElement | null} */
   #chart = null;
+  /** @type {HTMLElement | null} */
+  #list = null;
   /** @type {{ node: HTMLElement, at: number }[]} bars that go on */
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
@@ -172,6 +174,7 @@ var Timeline = class {
    */
   excuse(text) {
     this.#drawn = null;
+    this.#list = null;
     this.el.replaceChildren(make("p", { class: "dvergr-soft" }, text));
   }
   /** @param {TimelineWire} timeline */
@@ -181,7 +184,11 @@ var Timeline = class {
     this.#growing = [];
     this.#nows = [];
     this.#chart = this.#drawChart(timeline);
-    this.el.replaceChildren(this.#chart, legend(timeline), this.#drawList(timeline));
+    const list = this.#drawList(timeline);
+    const top = this.#list ? topOf(this.#list, timeline.lives) : 0;
+    this.el.replaceChildren(this.#chart, legend(timeline), list);
+    list.scrollTop = top;
+    this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
     if (focused) this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -274,6 +281,10 @@ var Timeline = class {
     return node;
   }
 };
+function topOf(list, lives) {
+  const isAtEnd = list.scrollTop > 0 && list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
+  return lives && isAtEnd ? Number.MAX_SAFE_INTEGER : list.scrollTop;
+}
 var whole = (entry) => make("pre", { class: "dvergr-open" }, entry.more ?? "");
 function placed(tag, at, text = null) {
   const node = make(tag, {}, text);

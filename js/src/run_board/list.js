@@ -86,8 +86,8 @@ export class List {
       measure(this.el, '--rows', ids.length);
       measure(this.el, '--view', Math.min(VIEW, Math.max(1, ids.length)));
     }
-    this.#mount();
     for (const [id, row] of this.#rows) this.#fill(id, row);
+    this.#mount();
     this.#drawThumb();
   }
 

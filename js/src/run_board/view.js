@@ -56,6 +56,7 @@ export class Board {
       foot,
       this.#details,
     );
+    this.el.addEventListener('keydown', (event) => this.#leaveDetails(event), { signal });
     this.#field.addEventListener('input', () => this.#filter(), { signal });
     this.#field.addEventListener('keydown', (event) => this.#leaveField(event), { signal });
   }
@@ -198,9 +199,9 @@ export class Board {
     if (wasOpen) return;
     this.#opening = new AbortController();
     this.#card = new Card(this.#link, id, this.#opening.signal, true);
-    this.#card.el.addEventListener('keydown', (event) => this.#leaveCard(event), { signal: this.#opening.signal });
     this.#card.update();
     this.#details.append(this.#card.el);
+    this.#card.el.scrollIntoView?.({ block: 'nearest' });
     this.#list.opened = id;
   }
 
@@ -211,12 +212,15 @@ export class Board {
     this.#list.opened = null;
   }
 
-  /** @param {KeyboardEvent} event */
-  #leaveCard(event) {
-    if (event.key !== 'Escape') return;
-    event.stopPropagation();
+  /**
+   * Escape leaves the details first, then the board.
+   * @param {KeyboardEvent} event
+   */
+  #leaveDetails(event) {
     const id = this.#list.opened;
+    if (event.key !== 'Escape' || !id) return;
+    event.stopImmediatePropagation();
     this.#close();
-    if (id) this.#list.focus(id);
+    this.#list.focus(id);
   }
 }

@@ -29,6 +29,8 @@ export class Timeline {
   #drawn = null;
   /** @type {HTMLElement | null} */
   #chart = null;
+  /** @type {HTMLElement | null} */
+  #list = null;
   /** @type {{ node: HTMLElement, at: number }[]} bars that go on */
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
@@ -46,6 +48,7 @@ export class Timeline {
    */
   excuse(text) {
     this.#drawn = null;
+    this.#list = null;
     this.el.replaceChildren(make('p', { class: 'dvergr-soft' }, text));
   }
 
@@ -56,7 +59,11 @@ export class Timeline {
     this.#growing = [];
     this.#nows = [];
     this.#chart = this.#drawChart(timeline);
-    this.el.replaceChildren(this.#chart, legend(timeline), this.#drawList(timeline));
+    const list = this.#drawList(timeline);
+    const top = this.#list ? topOf(this.#list, timeline.lives) : 0;
+    this.el.replaceChildren(this.#chart, legend(timeline), list);
+    list.scrollTop = top;
+    this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
     if (focused) /** @type {HTMLElement | null} */ (this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
   }
@@ -155,6 +162,16 @@ export class Timeline {
     attribute(node, 'data-key', entry.key);
     return node;
   }
+}
+
+/**
+ * Where a list is scrolled to; one that was read to its end stays at the end while there comes more.
+ * @param {HTMLElement} list
+ * @param {boolean} lives
+ */
+function topOf(list, lives) {
+  const isAtEnd = list.scrollTop > 0 && list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
+  return lives && isAtEnd ? Number.MAX_SAFE_INTEGER : list.scrollTop;
 }
 
 /** @param {EntryWire} entry */
