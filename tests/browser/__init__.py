@@ -1,0 +1,1 @@
+"""A real JupyterLab in Chromium: what a person sees and does there."""
