@@ -173,16 +173,16 @@ class Frames:
 
     def runs(self, room: str | None = None, **options: Any) -> Any:
         """One row per Run, newest first; `arrow=True` gives an Arrow table."""
-        return current_session().store.frames.runs(room=room, **options)
+        return current_session().frame("runs", room=room, **options)
 
     def messages(self, room: str | None = None, **options: Any) -> Any:
         """One row per message, oldest first; filters `thread` and `run` combine."""
-        return current_session().store.frames.messages(room=room, **options)
+        return current_session().frame("messages", room=room, **options)
 
     def activity(self, run: RunRef | None = None, **options: Any) -> Any:
         """One row per fact or report of a Run, joined to its Run, actor, thread and trigger."""
         session = current_session()
-        return session.store.frames.activity(run=None if run is None else session.resolve(run), **options)
+        return session.frame("activity", run=None if run is None else session.resolve(run), **options)
 
 
 frames = Frames()

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
@@ -34,6 +34,7 @@ from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.runtime.workers import Workers
+from dvergr_nb.store import frames
 from dvergr_nb.store.store import Store, open_store
 
 DEFAULT_PATH: Final = Path(".dvergr") / "store.duckdb"
@@ -281,7 +282,12 @@ class Session:
 
     def activity_of(self, run_id: RunId) -> Any:
         """Everything a Run did, as a DataFrame."""
-        return self.store.frames.activity(run=run_id)
+        return frames.activity(self.store, run=run_id)
+
+    def frame(self, what: Literal["runs", "messages", "activity"], **options: Any) -> Any:
+        """What is on record as a DataFrame, or with `arrow=True` as an Arrow table; `store/frames.py` says what is in it."""
+        self._check_open()
+        return getattr(frames, what)(self.store, **options)
 
     def room_turn_running(self, room: str | None = None) -> bool:
         """Whether anything lives in that room, or in any."""

@@ -53,15 +53,16 @@ def runs(shell: Any, given: Line) -> RunTable:
         "limit": given.limit,
     }
     found = session.runs(refs.room(session, given.room), **filters)
-    ids = [run.id for run in found]
     is_narrowed = given.room or any(filters[name] for name in filters if name != "limit")
     nothing = "no Runs that fit" if is_narrowed else "no Runs yet; start one with %%job or d.job(…)"
-    return RunTable(found, lambda: _frame(ids), nothing)
+    return RunTable(found, lambda: frame_of(found), nothing)
 
 
-def _frame(ids: list[Any]) -> Any:
-    frame = KERNEL.current().store.frames.runs(limit=None)
-    return frame.set_index("id", drop=False).loc[ids].reset_index(drop=True)
+def frame_of(listed: list[Any]) -> Any:
+    """These Runs as a DataFrame, in this order, as they stand on record now."""
+    since = min((run.started_at for run in listed), default=None)
+    frame = KERNEL.current().frame("runs", since=since, limit=None if listed else 1)
+    return frame.set_index("id", drop=False).loc[[run.id for run in listed]].reset_index(drop=True)
 
 
 def moment(text: str, now: Any) -> dt.datetime:
@@ -110,8 +111,7 @@ def board(given: Line) -> Any:
 
         return RunBoard(session, room=room)
     live = session.active_runs(room)
-    ids = [run.id for run in live]
-    return RunTable(live, lambda: _frame(ids), "nothing lives here now")
+    return RunTable(live, lambda: frame_of(live), "nothing lives here now")
 
 
 # %activity, %%runsql -------------------------------------------------------------------------------------------------

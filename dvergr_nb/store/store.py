@@ -24,9 +24,10 @@ from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Run
 from dvergr_nb.store import lives, people, reads
-from dvergr_nb.store.connect import FATAL, MEMORY, Instance, check_file, first_line
+from dvergr_nb.store.compact import compacted
+from dvergr_nb.store.connect import FATAL, MEMORY, Down, Instance, check_file, first_line
 from dvergr_nb.store.lock import Holder, Lock, unwritable
-from dvergr_nb.store.migrate import migrate
+from dvergr_nb.store.migrate import found_version, migrate
 from dvergr_nb.store.table import Pen
 from dvergr_nb.store.writer import Deliver, Then, Ticket, Writer
 
@@ -51,23 +52,53 @@ class Stats:
     checkpoints: int
     reopened: int
     """How often the database had to be opened again after an error."""
+    schema: int
+    holder: str
+    """Which process holds it, and since when."""
+    last_commit: dt.datetime | None
+    """None where this life has committed nothing yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opener:
+    """Who opens a store, and for whom."""
+
+    me: Holder
+    tenant_id: str
+    user_id: str
+    clock: Clock
+    deliver: Deliver
 
 
 class Store:
     """One open store. Satisfies the runtime's `Store` protocol."""
 
-    def __init__(self, instance: Instance, lock: Lock | None, writer: Writer, me: Holder, clock: Clock, life: int, orphaned: Sequence[RunId]):
+    def __init__(self, opener: Opener, instance: Instance, lock: Lock | None = None) -> None:
         self.path: Final = instance.name
+        self._opener = opener
+        self._instance = instance
+        self._lock = lock
+        self._closed = False
+        con = instance.open()
+        try:
+            life, orphaned = self._begun(con)
+            self._writer = Writer(instance, con, opener.deliver)
+        except duckdb.Error as problem:
+            instance.close()
+            raise instance.unopened(problem) from problem
+        except BaseException:
+            instance.close()
+            raise
         self.life: Final = life
         """How many kernel lives this store had seen before this one."""
         self.orphaned: Final = tuple(orphaned)
         """The Runs that were found running at open, and failed as orphaned."""
-        self._instance = instance
-        self._lock = lock
-        self._writer = writer
-        self._me = me
-        self._clock = clock
-        self._closed = False
+        self._writer.start()
+
+    def _begun(self, con: duckdb.DuckDBPyConnection) -> tuple[int, Sequence[RunId]]:
+        opener, now = self._opener, self._opener.clock.now()
+        migrate(con, self.path, now)
+        return lives.begin(con, opener.me, tenant_id=opener.tenant_id, user_id=opener.user_id, now=now)
 
     def submit(self, unit: Unit, then: Then | None = None) -> Future[Answer]:
         """Queues a unit; the future is set when it is durable, or with the error that kept it out."""
@@ -81,8 +112,8 @@ class Store:
 
     def flush(self, timeout_s: float) -> bool:
         """Waits until all that was submitted before is settled; false when it took longer."""
-        if self._writer.backlog == 0:
-            return True
+        if self._writer.backlog == 0 or self._writer.is_here:
+            return self._writer.backlog == 0
         try:
             self._writer.errand(_nothing).result(timeout_s)
         except FutureTimeout:
@@ -128,18 +159,31 @@ class Store:
         self.flush(READ_WAIT_S)
         generation = self._instance.generation
         try:
-            with self._instance.reading() as con:
-                return ask(con)
+            return self._asked(ask)
+        except (Down, duckdb.InterruptException):
+            logger.debug("a read of %s met a reopening, and is asked again", self.path)
         except FATAL as problem:
             logger.warning("a read of %s failed, it is opened again: %s", self.path, first_line(problem))
-        except duckdb.Error as problem:
-            raise StoreFailed(self.path, f"{self.path} could not be read: {first_line(problem)}") from problem
-        self._writer.reopen(generation)
+        self._reopen(generation)
+        try:
+            return self._asked(ask)
+        except (Down, duckdb.InterruptException, *FATAL) as problem:
+            raise self._instance.unopened(problem) from problem
+
+    def _asked(self, ask: Callable[[duckdb.DuckDBPyConnection], Value]) -> Value:
         try:
             with self._instance.reading() as con:
                 return ask(con)
+        except (duckdb.InterruptException, *FATAL):
+            raise
         except duckdb.Error as problem:
-            raise self._instance.unopened(problem) from problem
+            raise StoreFailed(self.path, f"{self.path} could not be read: {first_line(problem)}") from problem
+
+    def _reopen(self, generation: int) -> None:
+        try:
+            self._writer.reopen(generation)
+        except FutureTimeout as problem:
+            raise StoreFailed(self.path, f"{self.path} does not answer; its disk may hang") from problem
 
     def sql(self, query: str, parameters: people.Parameters = None, limit_s: float = people.LIMIT_S) -> people.Result:
         """Runs a person's SELECT over the views. Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`."""
@@ -150,7 +194,7 @@ class Store:
         return len(self._done(self._reconciled))
 
     def _reconciled(self, pen: Pen) -> Sequence[RunId]:
-        found = lives.reconciled(pen.con, self._me.boot_id, self._clock.now())
+        found = lives.reconciled(pen.con, self._opener.me.boot_id, self._opener.clock.now())
         self._writer.known.load(pen.con)
         return found
 
@@ -169,7 +213,18 @@ class Store:
             units=counts.units,
             checkpoints=counts.checkpoints,
             reopened=counts.reopened,
+            schema=self.read(found_version),
+            holder=self._opener.me.described,
+            last_commit=counts.last_commit,
         )
+
+    def compact(self) -> tuple[int, int]:
+        """Copies the store into a file without gaps and puts that in its place; its bytes before and after."""
+        if self._instance.path is None:
+            return 0, 0
+        before = self.stats().file_bytes
+        self._done(lambda _: self._writer.without_instance(compacted))
+        return before, self.stats().file_bytes
 
     def close(self) -> None:
         """Writes what is queued, closes the file and frees it for others. A second call does nothing."""
@@ -183,7 +238,7 @@ class Store:
             self._lock.release()
 
     def _ended(self, pen: Pen) -> None:
-        lives.end(pen.con, self.life, self._clock.now())
+        lives.end(pen.con, self.life, self._opener.clock.now())
         pen.drop()
 
 
@@ -201,49 +256,32 @@ def open_store(
 
     Raises `StoreBusy`, `StoreDamaged`, `NotAStore`, `StoreTooNew` or `StoreFailed`; then nothing was changed or is held.
     """
-    now = clock.now()
-    me = Holder(pid=os.getpid(), host=socket.gethostname(), holder=holder, boot_id=boot_id, at=now.isoformat(timespec="seconds"))
+    at = clock.now().isoformat(timespec="seconds")
+    me = Holder(pid=os.getpid(), host=socket.gethostname(), holder=holder, boot_id=boot_id, at=at)
+    opener = Opener(me=me, tenant_id=tenant_id, user_id=user_id, clock=clock, deliver=deliver)
     if os.fspath(path) == MEMORY:
-        return _opened(Instance(None, tenant_id), None, me, tenant_id, user_id, clock, deliver)
+        return Store(opener, Instance(None, tenant_id))
     file = Path(path).expanduser().resolve()
     _make_folder(file)
     lock = Lock(file, me)
     try:
         if not file.exists():
-            _make(file, tenant_id, now)
+            _make(file, opener)
         check_file(file)
-        return _opened(Instance(file, tenant_id), lock, me, tenant_id, user_id, clock, deliver)
+        return Store(opener, Instance(file, tenant_id), lock)
     except BaseException:
         lock.release()
         raise
 
 
-def _opened(
-    instance: Instance, lock: Lock | None, me: Holder, tenant_id: str, user_id: str, clock: Clock, deliver: Deliver
-) -> Store:
-    con = instance.open()
-    try:
-        migrate(con, instance.name, clock.now())
-        life, orphaned = lives.begin(con, me, tenant_id, user_id, clock.now())
-        writer = Writer(instance, con, deliver)
-    except duckdb.Error as problem:
-        instance.close()
-        raise instance.unopened(problem) from problem
-    except BaseException:
-        instance.close()
-        raise
-    writer.start()
-    return Store(instance, lock, writer, me, clock, life, orphaned)
-
-
-def _make(file: Path, tenant_id: str, now: dt.datetime) -> None:
+def _make(file: Path, opener: Opener) -> None:
     """Makes an empty store under another name and gives it its own when it is whole, so that a kill leaves none half made."""
     fresh = file.with_name(file.name + ".new")
     for rest in _files(fresh):
         rest.unlink(missing_ok=True)
-    instance = Instance(fresh, tenant_id, name=str(file))
+    instance = Instance(fresh, opener.tenant_id, name=str(file))
     try:
-        migrate(instance.open(), str(file), now)
+        migrate(instance.open(), str(file), opener.clock.now())
     except duckdb.Error as problem:
         raise instance.unopened(problem) from problem
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import queue
 import threading
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
+from dvergr_nb.clock import UTC
 from dvergr_nb.errors import DvergrError, SessionClosed, StoreError, StoreFailed
 from dvergr_nb.records.operation import Answer, End, Post, Record, Unit
 from dvergr_nb.store.connect import FATAL, Instance, first_line
@@ -28,6 +31,7 @@ Deliver = Callable[[Callable[[], None]], None]
 BATCH_UNITS: Final = 1_000
 BATCH_CHARACTERS: Final = 4_000_000
 COMMITS_PER_CHECKPOINT: Final = 500
+REOPEN_S: Final = 10.0
 IDLE_S: Final = 2.0
 """After so long without work, what was committed is checkpointed."""
 
@@ -74,6 +78,7 @@ class Counts:
     units: int = 0
     checkpoints: int = 0
     reopened: int = 0
+    last_commit: dt.datetime | None = None
 
 
 class Writer:
@@ -118,8 +123,8 @@ class Writer:
 
     def reopen(self, generation: int) -> None:
         """Has a dead instance closed and opened again, unless that was done since. Raises `StoreError` where it cannot be."""
-        self.errand(lambda _: self._let_go() if self.instance.generation == generation else None).result()
-        self.errand(lambda _: None).result()
+        self.errand(lambda _: self._let_go() if self.instance.generation == generation else None).result(REOPEN_S)
+        self.errand(lambda _: None).result(REOPEN_S)
 
     @property
     def backlog(self) -> int:
@@ -196,6 +201,7 @@ class Writer:
     def _folded(self, units: Sequence[Unit], *, careful: bool = False, resent: bool = False) -> list[Outcome]:
         outcomes = folded(self._ready(), self.known, units, careful=careful, resent=resent)
         self.counts.commits += 1
+        self.counts.last_commit = dt.datetime.now(UTC)
         self.counts.units += len(units)
         self._unsaved += 1
         return outcomes
@@ -243,6 +249,16 @@ class Writer:
             return False
         self._let_go()
         return True
+
+    def without_instance(self, work: Callable[[Path], None]) -> None:
+        """Closes the file, has something done to it, and opens it again. Only from an errand."""
+        path = self.instance.path
+        if path is not None:
+            self._let_go()
+            try:
+                work(path)
+            finally:
+                self._ready()
 
     def _let_go(self) -> None:
         if self._pen is not None:
