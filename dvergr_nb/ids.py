@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import threading
 import uuid
-from typing import NewType, Protocol
+from typing import Final, NewType, Protocol
 
 from dvergr_nb.clock import Clock, SeededClock
 
@@ -18,6 +19,7 @@ RunId = NewType("RunId", str)
 MessageId = NewType("MessageId", str)
 BootId = NewType("BootId", str)
 
+_SPELLING: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 SHORT = 8
 """How many of an id's last characters are shown; the first 8 of a version 7 id change only once a minute."""
 
@@ -34,10 +36,7 @@ def named(text: str) -> str:
 
 def is_id(text: str) -> bool:
     """Whether the text is a UUID in its usual spelling."""
-    try:
-        return str(uuid.UUID(text)) == text.lower()
-    except ValueError:
-        return False
+    return isinstance(text, str) and _SPELLING.fullmatch(text) is not None
 
 
 class Ids(Protocol):
@@ -65,7 +64,8 @@ class TimeOrdered:
             tick, low = self._last, self._chance.getrandbits(62)
         milliseconds, counter = tick >> 12, tick & 0xFFF
         value = milliseconds << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | low
-        return str(uuid.UUID(int=value))
+        text = f"{value:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 class SystemIds:
@@ -74,7 +74,8 @@ class SystemIds:
     def __init__(self, clock: Clock, seed: int | None = None) -> None:
         def stream(name: str) -> TimeOrdered:
             if seed is None:
-                return TimeOrdered(clock, random.SystemRandom())
+                # Not SystemRandom itself: it asks the system for every id and lets other threads in each time.
+                return TimeOrdered(clock, random.Random(random.SystemRandom().getrandbits(256)))
             return TimeOrdered(SeededClock(seed), random.Random(f"{name} {seed}"))
 
         self._runs = stream("run")

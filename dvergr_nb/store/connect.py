@@ -126,7 +126,7 @@ class Instance:
         if tables and not ours:
             raise NotAStore(self.name, "a DuckDB file of another program")
 
-    def unopened(self, problem: duckdb.Error) -> StoreDamaged | StoreFailed:
+    def unopened(self, problem: Exception) -> StoreDamaged | StoreFailed:
         """What an error at open or at a read means for a person."""
         text = first_line(problem)
         if isinstance(problem, duckdb.SerializationException | duckdb.InternalException):

@@ -30,7 +30,7 @@ from dvergr_nb.records.operation import (
     Unit,
 )
 from dvergr_nb.records.run import Reason, Run, RunStatus
-from dvergr_nb.records.text import mended
+from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.store import pauses
 from dvergr_nb.store.draft import Draft
 from dvergr_nb.store.known import is_open
@@ -65,12 +65,11 @@ def _sound(draft: Draft, message: Message, *, activity: bool = False) -> Message
         message = messages.checked(message)
     elif (content := mended(message.content)) is not message.content:
         message = dataclasses.replace(message, content=content)
-    named = {fact.run_id for fact in message.facts} if message.facts else set()
-    if activity or message.to == ACTIVITY:
-        named.add(message.run_id)
-    for run_id in named:
-        if run_id is not None:
-            _check_run_in_room(draft, run_id, message)
+    if (activity or message.to == ACTIVITY) and message.run_id is not None:
+        _check_run_in_room(draft, message.run_id, message)
+    for fact in message.facts:
+        if fact.run_id is not None and fact.run_id != message.run_id:
+            _check_run_in_room(draft, fact.run_id, message)
     return message
 
 
@@ -147,7 +146,8 @@ def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId,
     A thread that this very unit begins needs no slot: its root is the Run's trigger, which is one Run's alone.
     """
     there = draft.same_place(message) if message else draft.place(run.trigger)
-    if there is None and message is None or there and (there.room, there.tenant_id) != (run.room, run.tenant_id):
+    is_known = message is not None if there is None else (there.room, there.tenant_id) == (run.room, run.tenant_id)
+    if not is_known:
         raise NoSuchMessage(run.trigger, run.room)
     root = there.thread_root_id if there else _root(draft, message) if message else run.trigger
     slot = Slot(run.tenant_id, run.room, root, run.actor)
@@ -210,7 +210,7 @@ def _after(draft: Draft, unit: End, before: Run) -> Run:
         before,
         status=status,
         reason=reason,
-        error=error and runs.clipped(mended(error), runs.ERROR_LIMIT),
+        error=error and clipped(mended(error), runs.ERROR_LIMIT),
         steps=unit.steps,
         updated_at=unit.at,
         ended_at=unit.at if status.is_terminal else None,
@@ -250,7 +250,7 @@ def _noted(draft: Draft, unit: Cause) -> Noted:
     for run_id in (unit.run_id, unit.cause_id):
         found = draft.run(run_id)
         if found is None or found.tenant_id != unit.tenant_id:
-            raise BadRun("cause-not-durable", f"Run {short(run_id)} is not durable in this store, so it can be no cause of another")
+            raise BadRun("cause-not-durable", f"Run {short(run_id)} is not durable in this store; name one that is")
     if found is not None and not found.status.is_terminal:
         raise BadRun("cause-not-resolved", f"Run {short(found.id)} has not resolved, it is {found.status.value}")
     noted = draft.causes(unit.run_id)
@@ -258,5 +258,3 @@ def _noted(draft: Draft, unit: Cause) -> Noted:
         draft.rows.causes.append((unit.run_id, unit.cause_id, unit.tenant_id, unit.at))
         noted = [*noted, unit.cause_id]
     return Noted(causes=tuple(noted))
-
-

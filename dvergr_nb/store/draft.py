@@ -59,7 +59,8 @@ class Draft:
 
     def room(self, tenant_id: str, name: str) -> Room | None:
         """The room of that name."""
-        return self._rooms.get((tenant_id, name)) or self.known.rooms.get((tenant_id, name))
+        key = (tenant_id, name)
+        return self.known.rooms.get(key) or self._rooms.get(key)
 
     def place(self, message_id: MessageId) -> Place | None:
         """Where a message is."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId, RunId
-from dvergr_nb.records.message import Message
-from dvergr_nb.records.operation import Admit, Answer, Cause, End, Post, Record, Resume, Unit
+from dvergr_nb.records.operation import Admit, Answer, End, Post, Record, Resume, Unit
 from dvergr_nb.store import messages, pauses, runs, slots
 from dvergr_nb.store.causes import CAUSES
 from dvergr_nb.store.decide import decided
@@ -79,46 +78,26 @@ def _outcome(draft: Draft, unit: Unit) -> Outcome:
 
 def _look_up(draft: Draft, units: Sequence[Unit]) -> None:
     """Fetches in two statements what the units name and memory has not; what is left is looked up one by one."""
+    open_runs, places = draft.known.open, draft.known.places
     fresh = {unit.run.id for unit in units if isinstance(unit, Admit)}
-    wanted = {run_id for unit in units for run_id in _runs_named(unit) if run_id not in draft.known.open} - fresh
-    if len(wanted) > 1:
-        draft.learn_runs(wanted, runs.by_ids(draft.con, list(wanted)))
-    named = {message_id for unit in units for message_id in _places_named(unit) if draft.remembered(message_id) is None}
-    if len(named) > 1:
-        draft.learn_places(named, messages.places(draft.con, list(named)))
-
-
-def _places_named(unit: Unit) -> Iterator[MessageId]:
-    match unit:
-        case Post(message=message) | Record(message=message):
-            yield from _parent(message)
-        case Admit(message=None, run=run):
-            yield run.trigger
-        case Admit(message=Message() as message):
-            yield from _parent(message)
-        case End(messages=several):
-            for message in several:
-                yield from _parent(message)
-        case _:
-            return
-
-
-def _parent(message: Message) -> Iterator[MessageId]:
-    if message.reply_to is not None:
-        yield message.reply_to
-
-
-def _runs_named(unit: Unit) -> Iterator[RunId]:
-    match unit:
-        case Record(message=message) if message.run_id:
-            yield message.run_id
-        case End(run_id=run_id) | Resume(run_id=run_id):
-            yield run_id
-        case Cause(run_id=run_id, cause_id=cause_id):
-            yield run_id
-            yield cause_id
-        case _:
-            return
+    named_runs, named_places = set[RunId](), set[MessageId]()
+    for unit in units:
+        if isinstance(unit, Record | Post):
+            run_id, named = unit.message.run_id, unit.message.reply_to
+        elif isinstance(unit, Admit):
+            run_id, named = None, unit.message.reply_to if unit.message else unit.run.trigger
+        elif isinstance(unit, End | Resume):
+            run_id, named = unit.run_id, None
+        else:
+            continue
+        if run_id is not None and run_id not in open_runs and run_id not in fresh:
+            named_runs.add(run_id)
+        if named is not None and named not in places:
+            named_places.add(named)
+    if len(named_runs) > 1:
+        draft.learn_runs(named_runs, runs.by_ids(draft.con, list(named_runs)))
+    if len(named_places) > 1:
+        draft.learn_places(named_places, messages.places(draft.con, list(named_places)))
 
 
 def _write(pen: Pen, rows: Rows) -> None:
@@ -130,7 +109,7 @@ def _write(pen: Pen, rows: Rows) -> None:
     _write_slots(pen, rows)
     if rows.taken:
         pauses.taken(pen.con, rows.taken)
-    if rows.moves and runs.moved(pen.con, rows.moves) != {move.before.id for move in rows.moves}:
+    if rows.moves and runs.moved(pen.con, rows.moves) != len(rows.moves):
         raise Stale
     pen.insert(ENVELOPES, rows.envelopes)
     pen.insert(CAUSES, rows.causes)

@@ -126,9 +126,10 @@ def runs(store: Readable, *, arrow: Literal[True], **wanted: Unpack[RunFilters])
 def runs(store: Readable, *, arrow: bool = False, **wanted: Unpack[RunFilters]) -> pd.DataFrame | pa.Table:
     """One row per Run, newest first; with `tree` breadth first. Raises `BadFilter`."""
     _check_names(wanted, RunFilters)
-    found = RunFilter(**{"limit": None, **wanted})
-    if found.tree is not None:
-        return _frame(store, _TREE, {"root": found.tree, "room": found.room, "limit": found.limit}, arrow=arrow)
+    RunFilter(**wanted)
+    if root := wanted.get("tree"):
+        tree = {"root": root, "room": wanted.get("room"), "limit": wanted.get("limit")}
+        return _frame(store, _TREE, tree, arrow=arrow)
     return _frame(store, _RUNS, _parameters(RunFilters, wanted, without="tree"), arrow=arrow)
 
 
@@ -169,11 +170,17 @@ def _frame(store: Readable, statement: str, parameters: Mapping[str, Any], *, ar
     import pandas as pd
 
     frame: pd.DataFrame = store.read(lambda con: con.execute(statement, parameters).df())
-    status = pd.CategoricalDtype(STATUSES)
-    kinds = {"kind": "category", "run_kind": "category", "run_status": status}
-    if "run_status" not in frame:
-        kinds["status"] = status
-    return frame.astype({name: kind for name, kind in kinds.items() if name in frame})
+    return frame.astype({name: _dtype(frame, name, pd.CategoricalDtype(list(STATUSES))) for name in frame.columns})
+
+
+def _dtype(frame: pd.DataFrame, name: str, status: pd.CategoricalDtype) -> Any:
+    """What a column is to be, also where it is empty."""
+    if name == "run_status" or (name == "status" and "run_status" not in frame):
+        return status
+    if name in {"kind", "run_kind"}:
+        return "category"
+    is_text = frame[name].dtype == object and name != "tags"
+    return "str" if is_text else frame[name].dtype
 
 
 def _arrow(store: Readable, statement: str, parameters: Mapping[str, Any]) -> pa.Table:

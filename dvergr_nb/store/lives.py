@@ -26,7 +26,9 @@ RETURNING CAST(id AS VARCHAR)
 """
 
 
-def begin(con: duckdb.DuckDBPyConnection, me: Holder, tenant_id: str, user_id: str, now: dt.datetime) -> tuple[int, Sequence[RunId]]:
+def begin(
+    con: duckdb.DuckDBPyConnection, me: Holder, *, tenant_id: str, user_id: str, now: dt.datetime
+) -> tuple[int, Sequence[RunId]]:
     """Ends what is left of the lives before and begins this one: how many there were, and the Runs that were orphaned.
 
     The lock proves that every other life is gone, so this holds for the Runs of every tenant.

@@ -36,6 +36,11 @@ class Holder:
     def __str__(self) -> str:
         if self.is_here:
             return f"this kernel itself (process {self.pid}, since {self.at}), which can open it only once; close it first"
+        return self.described
+
+    @property
+    def described(self) -> str:
+        """Who and where, and since when."""
         return f"{self.holder}, process {self.pid} on {self.host} since {self.at}"
 
 

@@ -31,7 +31,7 @@ TABLE_FUNCTIONS: Final = frozenset(
 )
 """What makes rows out of nothing or of a person's own files."""
 NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-SOURCES: Final = frozenset({"BASE_TABLE", "TABLE_FUNCTION", "SHOW_REF", "JOIN", "SUBQUERY", "EMPTY", "EXPRESSION_LIST", "PIVOT"})
+SOURCES: Final = frozenset("BASE_TABLE TABLE_FUNCTION SHOW_REF JOIN SUBQUERY EMPTY EXPRESSION_LIST PIVOT COLUMN_DATA".split())
 ACTING: Final = frozenset({"nextval", "setseed", "write_log", "getvariable"})
 """Functions that do something, or that look at what is not a person's."""
 
@@ -57,7 +57,7 @@ class Result:
         frame = pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
         for place, kind in enumerate(self.types):
             if kind.startswith("TIMESTAMP"):
-                frame.isetitem(place, pd.to_datetime(frame.iloc[:, place], utc="TIME ZONE" in kind))
+                frame.isetitem(place, pd.to_datetime(frame.iloc[:, place], utc="TIME ZONE" in kind).array)
         return frame
 
 
@@ -67,7 +67,7 @@ def asked(con: duckdb.DuckDBPyConnection, query: str, parameters: Parameters, li
     try:
         _check(con, query)
         return _run(con, query, parameters, limit_s)
-    except FATAL:
+    except (*FATAL, duckdb.InterruptException):
         raise
     except duckdb.Error as problem:
         raise QueryFailed(first_line(problem)) from problem
@@ -154,7 +154,13 @@ def _nodes(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _run(con: duckdb.DuckDBPyConnection, query: str, parameters: Parameters, limit_s: float) -> Result:
-    timer = threading.Timer(limit_s, con.interrupt)
+    is_late = threading.Event()
+
+    def stop() -> None:
+        is_late.set()
+        con.interrupt()
+
+    timer = threading.Timer(limit_s, stop)
     timer.daemon = True
     con.execute("BEGIN TRANSACTION READ ONLY")
     timer.start()
@@ -163,6 +169,8 @@ def _run(con: duckdb.DuckDBPyConnection, query: str, parameters: Parameters, lim
         described = con.description or []
         rows = con.fetchall()
     except duckdb.InterruptException as problem:
+        if not is_late.is_set():
+            raise
         raise QueryTimedOut(limit_s) from problem
     finally:
         timer.cancel()

@@ -21,4 +21,7 @@ def row(room: Room) -> Row:
 
 def stored(con: duckdb.DuckDBPyConnection) -> Iterable[Room]:
     """Every room of every tenant."""
-    return [Room(tenant_id=tenant, name=name, title=title, created_at=at) for tenant, name, title, at in con.execute(_ALL).fetchall()]
+    return [
+        Room(tenant_id=tenant, name=name, title=title, created_at=at)
+        for tenant, name, title, at in con.execute(_ALL).fetchall()
+    ]

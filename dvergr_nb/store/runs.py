@@ -58,24 +58,27 @@ WHERE status = 'running' OR (status = 'waiting' AND reason IN (SELECT unnest(?))
 """
 _MOVE = """
 UPDATE dv.runs
-SET status = ?, reason = ?, error = ?, steps = ?, boot_id = ?, updated_at = ?, ended_at = ?, revision = revision + 1
+SET status = ?, reason = ?, error = ?, steps = ?, updated_at = ?, ended_at = ?, revision = revision + 1
 WHERE id = CAST(? AS UUID) AND tenant_id = ? AND status = ? AND revision = ?
-RETURNING CAST(id AS VARCHAR)
 """
 _MOVES = """
 UPDATE dv.runs AS r
-SET status = u.status, reason = u.reason, error = u.error, steps = u.steps, boot_id = u.boot_id, updated_at = u.updated_at,
-    ended_at = u.ended_at, revision = r.revision + 1
+SET status = u.status, reason = u.reason, error = u.error, steps = u.steps, updated_at = u.updated_at, ended_at = u.ended_at,
+    revision = r.revision + 1
 FROM (
     SELECT
         unnest(CAST(? AS VARCHAR[])) AS status, unnest(CAST(? AS VARCHAR[])) AS reason, unnest(CAST(? AS VARCHAR[])) AS error,
-        unnest(CAST(? AS INTEGER[])) AS steps, unnest(CAST(? AS VARCHAR[])) AS boot_id,
-        unnest(CAST(? AS TIMESTAMPTZ[])) AS updated_at, unnest(CAST(? AS TIMESTAMPTZ[])) AS ended_at,
-        unnest(CAST(? AS UUID[])) AS id, unnest(CAST(? AS VARCHAR[])) AS tenant_id, unnest(CAST(? AS VARCHAR[])) AS found,
+        unnest(CAST(? AS INTEGER[])) AS steps, unnest(CAST(? AS TIMESTAMPTZ[])) AS updated_at,
+        unnest(CAST(? AS TIMESTAMPTZ[])) AS ended_at, unnest(CAST(? AS UUID[])) AS id,
+        unnest(CAST(? AS VARCHAR[])) AS tenant_id, unnest(CAST(? AS VARCHAR[])) AS found,
         unnest(CAST(? AS INTEGER[])) AS revision
 ) AS u
 WHERE r.id = u.id AND r.tenant_id = u.tenant_id AND r.status = u.found AND r.revision = u.revision
-RETURNING CAST(r.id AS VARCHAR)
+"""
+_RESUME = """
+UPDATE dv.runs
+SET status = 'running', reason = NULL, boot_id = ?, updated_at = ?, revision = revision + 1
+WHERE id = CAST(? AS UUID) AND tenant_id = ? AND status = 'waiting' AND revision = ?
 """
 FEW = 2
 """Up to so many moves go as a statement each: one joined UPDATE costs about as much as three plain ones."""
@@ -151,7 +154,9 @@ def from_row(found: Sequence[Any]) -> Run:
     )
 
 
-def _provenance(profile: str | None, version: int | None, digest: str | None, template: int | None, program: str | None) -> Provenance:
+def _provenance(
+    profile: str | None, version: int | None, digest: str | None, template: int | None, program: str | None
+) -> Provenance:
     return Provenance(
         profile_id=profile, profile_version=version, profile_hash=digest, template_version=template, program_kind=program
     )
@@ -178,14 +183,22 @@ def open_ones(con: duckdb.DuckDBPyConnection, pauses: Sequence[str]) -> Sequence
     return [from_row(found) for found in con.execute(_OPEN, [list(pauses)]).fetchall()]
 
 
-def moved(con: duckdb.DuckDBPyConnection, moves: Sequence[Move]) -> frozenset[str]:
-    """Makes the moves, each a compare-and-set on tenant, status and revision; the ids of the rows that were hit."""
-    values = [_values(move) for move in moves]
-    if len(values) <= FEW:
-        hit = [found for one in values for found in con.execute(_MOVE, one).fetchall()]
-    else:
-        hit = con.execute(_MOVES, [list(column) for column in zip(*values, strict=True)]).fetchall()
-    return frozenset(found[0] for found in hit)
+def moved(con: duckdb.DuckDBPyConnection, moves: Sequence[Move]) -> int:
+    """Makes the moves, each a compare-and-set on tenant, status and revision; how many rows were hit.
+
+    The count is asked for and not RETURNING, which would read every column of the rows.
+    """
+    resumed = [move for move in moves if move.after.status is RunStatus.RUNNING]
+    ended = [_values(move) for move in moves if move.after.status is not RunStatus.RUNNING]
+    hit = sum(_changed(con, _RESUME, _resume_values(move)) for move in resumed)
+    if len(ended) <= FEW:
+        return hit + sum(_changed(con, _MOVE, one) for one in ended)
+    return hit + _changed(con, _MOVES, [list(column) for column in zip(*ended, strict=True)])
+
+
+def _changed(con: duckdb.DuckDBPyConnection, statement: str, values: Row) -> int:
+    count: int = con.execute(statement, values).fetchall()[0][0]
+    return count
 
 
 def _values(move: Move) -> Row:
@@ -195,7 +208,6 @@ def _values(move: Move) -> Row:
         after.reason,
         after.error,
         after.steps,
-        after.boot_id,
         after.updated_at,
         after.ended_at,
         before.id,
@@ -203,3 +215,8 @@ def _values(move: Move) -> Row:
         before.status.value,
         before.revision,
     )
+
+
+def _resume_values(move: Move) -> Row:
+    before, after = move
+    return (after.boot_id, after.updated_at, before.id, before.tenant_id, before.revision)

@@ -13,7 +13,10 @@ from dvergr_nb.store.table import Table
 SLOTS = Table("dv.open_slots", ("tenant_id", "room", "thread_root_id", "actor", "run_id"))
 KEYS = Table("dv.keys", ("tenant_id", "room", "key", "run_id"))
 
-_HELD = "SELECT tenant_id, room, CAST(thread_root_id AS VARCHAR), actor, CAST(run_id AS VARCHAR) FROM dv.open_slots WHERE run_id IS NOT NULL"
+_HELD = """
+SELECT tenant_id, room, CAST(thread_root_id AS VARCHAR), actor, CAST(run_id AS VARCHAR)
+FROM dv.open_slots WHERE run_id IS NOT NULL
+"""
 _SET = """
 UPDATE dv.open_slots SET run_id = CAST(? AS UUID)
 WHERE tenant_id = ? AND room = ? AND thread_root_id = CAST(? AS UUID) AND actor = ?

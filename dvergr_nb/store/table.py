@@ -13,7 +13,7 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A base table and its columns, in the order of the rows that are given."""
+    """A base table and all its columns, in their order in the schema, which is the order of the rows that are given."""
 
     name: str
     columns: tuple[str, ...]
@@ -22,8 +22,7 @@ class Table:
 
     def __post_init__(self) -> None:
         marks = ", ".join("?" for _ in self.columns)
-        names = ", ".join(f'"{column}"' for column in self.columns)
-        object.__setattr__(self, "insert", f"INSERT INTO {self.name} ({names}) VALUES ({marks})")
+        object.__setattr__(self, "insert", f"INSERT INTO {self.name} VALUES ({marks})")  # noqa: S608 - names of our own tables
 
 
 class Pen:
@@ -47,7 +46,7 @@ class Pen:
     def _append(self, table: Table, rows: Sequence[Row]) -> None:
         appender = self._appenders.get(table.name)
         if appender is None:
-            appender = self._appenders[table.name] = self.con.appender(table.name, columns=list(table.columns))
+            appender = self._appenders[table.name] = self.con.appender(table.name)
         try:
             appender.append_rows(rows)
             appender.flush()

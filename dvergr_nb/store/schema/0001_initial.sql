@@ -1,6 +1,6 @@
 -- Schema 1. No secondary index and no foreign key: ids are time-ordered, so zone maps do an index's work.
 -- A primary key stands only where an id must be unique when a unit is sent twice.
--- What changes is a plain scalar, updated in place; JSON and lists are written once.
+-- What changes is a plain scalar, updated in place; JSON is text and written once.
 
 CREATE SCHEMA IF NOT EXISTS dv;
 
@@ -45,7 +45,7 @@ CREATE TABLE dv.messages (
     run_id UUID,
     type VARCHAR NOT NULL,
     kind VARCHAR,
-    metadata JSON,
+    metadata VARCHAR,
     created_at TIMESTAMPTZ NOT NULL
 );
 
@@ -74,7 +74,7 @@ CREATE TABLE dv.runs (
     room VARCHAR NOT NULL,
     actor VARCHAR NOT NULL,
     label VARCHAR NOT NULL,
-    tags JSON,
+    tags VARCHAR,
     "trigger" UUID NOT NULL,
     parent UUID,
     status VARCHAR NOT NULL,
@@ -139,5 +139,5 @@ CREATE TABLE dv.envelopes (
     place INTEGER NOT NULL,
     id VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,
-    body JSON NOT NULL
+    body VARCHAR NOT NULL
 );
