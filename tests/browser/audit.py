@@ -55,8 +55,8 @@ FAULTS: Final = """() => {
     const isPlain = node.checkVisibility({ visibilityProperty: true });
     if (node.matches('button, [role=button]') && !name(node)) say(node, 'a button without a name');
     if (node.matches('input') && !node.getAttribute('aria-label')) say(node, 'a field without a name');
-    if (node.matches('[role=img], [role=grid], [role=progressbar], [role=group]') && isPlain && !node.getAttribute('aria-label'))
-      say(node, 'no name');
+    const needsName = node.matches('[role=img], [role=grid], [role=progressbar], [role=group]');
+    if (needsName && isPlain && !node.getAttribute('aria-label')) say(node, 'no name');
     if (role === 'progressbar' && isPlain && !node.hasAttribute('aria-valuenow')) say(node, 'a progress bar without a value');
     const takesTab = node.tabIndex >= 0 && !node.disabled && node.matches('button, input, a[href], [tabindex]');
     if (takesTab && isPlain && node.closest('[aria-hidden=true]')) say(node, 'focus inside what is hidden from readers');
@@ -66,7 +66,8 @@ FAULTS: Final = """() => {
     }
     for (const word of (node.getAttribute('aria-labelledby') || '').split(' ').filter(Boolean))
       if (!document.getElementById(word)) say(node, `labelled by ${word}, which is not there`);
-    if (node.id && document.querySelectorAll(`[id="${CSS.escape(node.id)}"]`).length > 1) say(node, 'an id that is there twice');
+    const twins = node.id ? document.querySelectorAll(`[id="${CSS.escape(node.id)}"]`).length : 1;
+    if (twins > 1) say(node, 'an id that is there twice');
     const expanded = node.getAttribute('aria-expanded');
     if (expanded !== null && !['true', 'false'].includes(expanded)) say(node, 'aria-expanded is neither');
   }
@@ -76,16 +77,3 @@ FAULTS: Final = """() => {
   return faults;
 }"""
 """What a reader or a keyboard would stumble over, one line each; empty where there is nothing."""
-
-STATES: Final = (
-    "running",
-    "cancelling",
-    "waiting",
-    "stopped",
-    "completed",
-    "failed",
-    "cancelled",
-    "busy",
-    "gone",
-)
-"""Every state a card of a Run that was admitted can have."""

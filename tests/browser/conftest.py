@@ -32,7 +32,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 @pytest.fixture
 def place(lab: Lab, request: pytest.FixtureRequest) -> Path:
     """A folder of this test alone, so that its store is its own; the kernel works in it."""
-    folder = lab.root / request.node.name[:80]
+    folder: Path = lab.root / str(request.node.name)[:80]
     folder.mkdir()
     return folder
 
@@ -40,7 +40,8 @@ def place(lab: Lab, request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def ready(lab: Lab, place: Path) -> Ready:
     """`with ready(cell, …) as seen:` gives a page whose first cell has loaded the extension; the others have run where
-    `run` says so. Leaving it fails the test where the page complained."""
+    `run` says so. Leaving it fails the test where the page complained.
+    """
 
     @contextlib.contextmanager
     def opened(*cells: str, setup: str = "", run: bool = True, width: int = 1200, height: int = 1000) -> Iterator[Seen]:
