@@ -37,9 +37,17 @@ class Seen:
     # -- what is there ------------------------------------------------------------------------------------------------
 
     def card(self, name: str) -> Card:
-        """The card of the Run that is called so."""
+        """The first card of the Run that is called so."""
+        return Card(self._named(name).first)
+
+    def cards(self, name: str) -> list[Card]:
+        """All its cards; there is at least one."""
+        expect(self._named(name).first).to_be_visible()
+        return [Card(root) for root in self._named(name).all()]
+
+    def _named(self, name: str) -> Locator:
         who = self.page.locator(".dvergr-who").get_by_text(name, exact=True)
-        return Card(self.page.locator(".dvergr-run-card").filter(has=who).first)
+        return self.page.locator(".dvergr-run-card").filter(has=who)
 
     def board(self) -> Board:
         """The first board of the page."""

@@ -76,7 +76,7 @@ def test_no_key_pressed_inside_a_card_or_a_board_reaches_the_notebook(ready: Rea
     with ready(STARTS[0], "two = d.job(endless, label='two')", "%board", setup=ENDLESS) as seen:
         board = seen.board()
         before = seen.cells()
-        for inside in (seen.card("one").details, board.chip("running"), board.field, board.row("two")):
+        for inside in (seen.card("one").details, board.chip("running"), board.row("two"), board.field):
             inside.focus()
             for key in NOTEBOOK_KEYS:
                 seen.page.keyboard.press(key)

@@ -20,7 +20,11 @@ LEAST: Final = 4.5
 """Contrast of text to its ground that people with weak eyes can read (WCAG AA)."""
 NAMES: Final[dict[Theme, str]] = dict(zip(THEMES, ("light", "dark", "contrast"), strict=True))
 
-BODIES = """
+SCENES = """
+import asyncio
+import threading
+import dvergr_nb as d
+
 halt = threading.Event()
 
 def reindex(ctx):
@@ -67,31 +71,32 @@ class Stops:
     async def execute(self, ctx):
         ctx.progress(9, 12, "Compared 9 of 12 plans")
         return d.Pause(reason=self.reason, envelopes=self.envelopes)
+
+async def begin():
+    asks = Stops(d.Reason.APPROVAL, d.Envelope(id="e", kind="approval"))
+    stops = Stops(d.Reason.BUDGET_EXHAUSTED)
+    compare = d.job(works, label="compare the plans", tags=["nightly"])
+    score = d.job(scores, label="score three models")
+    archive = d.job(load, label="load the order archive")
+    refund = d.start(asks, actor="analyst", text="Refund the three duplicates", label="Refund the three duplicates")
+    billed = d.start(stops, actor="researcher", text="Find them", label="Find every customer who was billed in two currencies")
+    for n in range(20):
+        d.job(scores, label=f"nightly scores {n}")
+    await d.drain()
+    cancelled = d.job(endless, label="read all support threads")
+    await cancelled.admitted
+    cancelled.cancel()
+    await cancelled.wait()
+    forest = d.job(train, label="train the forest")
+    prices = d.job(fetch, label="fetch price history")
+    orders = d.job(reindex, label="reindex the order archive")
+    for run in (forest, prices, orders):
+        await run.admitted
+    prices.cancel()
+    return locals()
 """
-STARTS = """
-asks = Stops(d.Reason.APPROVAL, d.Envelope(id="e", kind="approval"))
-stops = Stops(d.Reason.BUDGET_EXHAUSTED)
-ended = [
-    d.job(works, label="compare the plans", tags=["nightly"]),
-    d.job(scores, label="score three models"),
-    d.job(load, label="load the order archive"),
-    d.start(asks, actor="analyst", text="Refund the three duplicates", label="Refund the three duplicates"),
-    d.start(stops, actor="researcher", text="Find them", label="Find every customer who was billed in two currencies"),
-    *(d.job(scores, label=f"nightly scores {n}") for n in range(20)),
-]
-await d.drain()
-compare, score, archive, refund, billed = ended[:5]
-cancelled = d.job(endless, label="read all support threads")
-await cancelled.admitted
-cancelled.cancel()
-await cancelled.wait()
-train_run = d.job(train, label="train the forest")
-fetch_run = d.job(fetch, label="fetch price history")
-reindex_run = d.job(reindex, label="reindex the order archive")
-for run in (fetch_run, reindex_run, train_run): await run.admitted
-fetch_run.cancel();
-"""
-CARDS = ("reindex_run", "train_run", "fetch_run", "score", "archive", "refund", "billed", "cancelled", "compare")
+BEGIN = "import scenes\nglobals().update(await scenes.begin())"
+CARDS = ("orders", "forest", "prices", "score", "archive", "refund", "billed", "cancelled", "compare")
 SHOWN = {
     "reindex the order archive": "running",
     "train the forest": "running",
@@ -156,14 +161,15 @@ def looked(lab: Lab) -> Iterator[Looked]:
     """One notebook is looked at while it lives, while a cell blocks it, and after its kernel was killed."""
     place = lab.root / "look"
     place.mkdir()
-    lab.write("look/look.ipynb", [SETUP + BODIES, STARTS, *CARDS, "%board", "open('busy').read()"])
+    (place / "scenes.py").write_text(SCENES)
+    lab.write("look/look.ipynb", [SETUP + BEGIN, *CARDS, "%board", "open('busy').read()"])
     saw = Looked()
     with lab.open("look/look.ipynb", height=ROOMY) as notebook:
         seen = Seen(notebook, place)
         seen.gate("gate")
         seen.gate("busy")
         notebook.command("application:toggle-left-area")
-        seen.run(*range(len(CARDS) + 3))
+        seen.run(*range(len(CARDS) + 2))
         for name, word in SHOWN.items():
             seen.card(name).shows(word)
         seen.card("compare the plans").details.click()
@@ -172,7 +178,7 @@ def looked(lab: Lab) -> Iterator[Looked]:
         seen.board().row("reindex the order archive").focus()
         saw.look(seen, "live")
         pid = notebook.kernel_pid()
-        notebook.begin_cell(len(CARDS) + 3)
+        notebook.begin_cell(len(CARDS) + 2)
         for name in ("reindex the order archive", "train the forest", "fetch price history"):
             seen.card(name).shows("kernel busy")
         saw.look(seen, "busy")
