@@ -102,7 +102,7 @@ def _root(draft: Draft, message: Message) -> MessageId:
 
 def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
     run = runs.checked(unit.run) if draft.careful else unit.run
-    if (same := draft.same_run(run.id)) is not None:
+    if (same := _same(draft, run)) is not None:
         return _admitted_before(draft, same, run)
     if run.status is not RunStatus.RUNNING:
         raise BadRun("invalid-run-status", f"a Run is admitted as running, not as {run.status.value!r}")
@@ -119,6 +119,15 @@ def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
     if slot:
         draft.rows.slots[slot] = run.id
     return Admitted(run=run, thread_root_id=root)
+
+
+def _same(draft: Draft, run: Run) -> Run | None:
+    """This very Run, where it was admitted before."""
+    if same := draft.same_run(run.id):
+        return same
+    is_told = draft.remembered(run.trigger) is not None
+    caused = draft.caused_by(run.trigger, run.tenant_id, run.actor) if is_told else None
+    return caused if caused is not None and caused.id == run.id else None
 
 
 def _admitted_before(draft: Draft, there: Run, run: Run) -> Admitted:
@@ -155,28 +164,17 @@ def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId,
         raise ThreadBusy(holder, run.actor, root)
     if there is None and root == run.trigger:
         return root, None
-    if there is not None:
-        _check_trigger_free(draft, run, root)
-    if root != run.trigger:
-        _check_root_free(draft, run, root)
-    return root, slot
-
-
-def _check_trigger_free(draft: Draft, run: Run, root: MessageId) -> None:
-    other = draft.caused_by(run.trigger, run.tenant_id, run.actor)
-    if other is not None and is_open(other):
-        raise ThreadBusy(other.id, run.actor, root)
-    if other is not None:
+    same = None if there is None else draft.caused_by(run.trigger, run.tenant_id, run.actor)
+    first = None if root == run.trigger else draft.caused_by(root, run.tenant_id, run.actor)
+    for other in (same, first):
+        if other is not None and other.room == run.room and is_open(other):
+            raise ThreadBusy(other.id, run.actor, root)
+    if same is not None:
         raise BadRun(
             "trigger-taken",
-            f"message {short(run.trigger)} has caused Run {short(other.id)} of {run.actor!r} already; post a new message",
+            f"message {short(run.trigger)} has caused Run {short(same.id)} of {run.actor!r} already; post a new message",
         )
-
-
-def _check_root_free(draft: Draft, run: Run, root: MessageId) -> None:
-    other = draft.caused_by(root, run.tenant_id, run.actor)
-    if other is not None and other.room == run.room and is_open(other):
-        raise ThreadBusy(other.id, run.actor, root)
+    return root, slot
 
 
 def _ended(draft: Draft, unit: End) -> Moved:

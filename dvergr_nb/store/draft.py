@@ -12,7 +12,7 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.room import Room
 from dvergr_nb.records.run import Run
 from dvergr_nb.store import causes, messages, rooms, runs, slots
-from dvergr_nb.store.known import Known, caused
+from dvergr_nb.store.known import Caused, Known, caused
 from dvergr_nb.store.messages import Place
 from dvergr_nb.store.runs import Move
 from dvergr_nb.store.slots import Key, Slot
@@ -53,7 +53,7 @@ class Draft:
         self.rows = Rows()
         self._places: dict[MessageId, Place | None] = {}
         self._runs: dict[RunId, Run | None] = {}
-        self._by_cause: dict[tuple[str, MessageId, str], RunId] = {}
+        self._by_cause: dict[Caused, RunId | None] = {}
         self._rooms: dict[tuple[str, str], Room] = {}
         self._keys: dict[Key, RunId | None] = {}
 
@@ -102,10 +102,13 @@ class Draft:
     def caused_by(self, trigger: MessageId, tenant_id: str, actor: str) -> Run | None:
         """The Run that this message caused this actor to do, open or ended."""
         key = (tenant_id, trigger, actor)
-        if run_id := self._by_cause.get(key) or self.known.by_cause.get(key):
-            return self.run(run_id)
-        found = runs.by_trigger(self.con, trigger, tenant_id, actor)
-        return self._runs.setdefault(found[0].id, found[0]) if found else None
+        if key not in self._by_cause and (run_id := self.known.by_cause.get(key)):
+            self._by_cause[key] = run_id
+        if key not in self._by_cause:
+            found = runs.by_trigger(self.con, trigger, tenant_id, actor)
+            self._by_cause[key] = self._runs.setdefault(found[0].id, found[0]).id if found else None
+        known = self._by_cause[key]
+        return self.run(known) if known else None
 
     def holder(self, slot: Slot) -> RunId | None:
         """Who has the slot."""

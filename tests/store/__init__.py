@@ -1,0 +1,1 @@
+"""The store: its units, its writer, its files, and what is read from it."""
