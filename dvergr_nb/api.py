@@ -32,14 +32,19 @@ class Kernel:
     def connect(self, path: str | Path | None, **who: str | None) -> Session:
         """Opens the store at `path` and makes it current; the one that is open already is given again."""
         wanted = str(path or self.config.get("path") or DEFAULT_PATH)
-        if self.session is not None and self.session.is_open:
-            if wanted != ":memory:" and _same(wanted, self.session.path) and not any(who.values()):
-                return self.session
-            self.session.close()
+        before = self.session if self.session is not None and self.session.is_open else None
+        if before is not None:
+            is_same = wanted != ":memory:" and _same(wanted, before.path)
+            if is_same and not any(who.values()):
+                return before
+            if is_same or before.handles():
+                before.close()  # the same file cannot be opened twice; live Runs refuse
         settings = {**{k: v for k, v in self.config.items() if k != "path"}, **{k: v for k, v in who.items() if v is not None}}
         home = self.home if self.home is not None and not self.home.is_gone else None
         self.session = Session(wanted, home=home, **settings)
         self._closed_path = None
+        if before is not None:
+            before.close()
         if self.on_open is not None:
             self.on_open(self.session)
         return self.session
@@ -181,8 +186,7 @@ class Frames:
 
     def activity(self, run: RunRef | None = None, **options: Any) -> Any:
         """One row per fact or report of a Run, joined to its Run, actor, thread and trigger."""
-        session = current_session()
-        return session.frame("activity", run=None if run is None else session.resolve(run), **options)
+        return current_session().frame("activity", run=run, **options)
 
 
 frames = Frames()

@@ -287,7 +287,8 @@ class Session:
     def frame(self, what: Literal["runs", "messages", "activity"], **options: Any) -> Any:
         """What is on record as a DataFrame, or with `arrow=True` as an Arrow table; `store/frames.py` says what is in it."""
         self._check_open()
-        return getattr(frames, what)(self.store, **options)
+        refs = {name: self.resolve(ref) for name in ("run", "tree") if (ref := options.get(name)) is not None}
+        return getattr(frames, what)(self.store, **{**options, **refs})
 
     def room_turn_running(self, room: str | None = None) -> bool:
         """Whether anything lives in that room, or in any."""

@@ -10,7 +10,7 @@ from dvergr_nb.ids import short
 from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.records.text import clipped
 
-COLUMNS: Final = ("run", "status", "label", "actor", "room", "started (UTC)", "took", "tags")
+COLUMNS: Final = ("run", "status", "label", "actor", "room", "started (UTC)", "tags", "took")
 CELL_CHARS: Final = 48
 """Longest text of one field; the frame has all of it."""
 
@@ -63,8 +63,8 @@ def fields(run: Run) -> tuple[str, ...]:
         plain(run.actor),
         plain(run.room),
         f"{run.started_at:%Y-%m-%d %H:%M:%S}",
-        took(run),
         plain(", ".join(run.tags)),
+        took(run),
     )
 
 

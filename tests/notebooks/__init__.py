@@ -1,0 +1,1 @@
+"""The notebooks that people read, and those that only a test does."""
