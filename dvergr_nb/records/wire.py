@@ -12,7 +12,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 from dvergr_nb.ids import short
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.records.timeline import Entry, Lane, Mark, Timeline
 
 SAID_LIMIT: Final = 300
@@ -257,18 +257,19 @@ def _add_live(wire: RunRow, run: LiveRun) -> None:
     if run.progress is not None:
         wire["progress"] = _progress(run.progress)
     if run.said:
-        wire["said"] = clipped(run.said, SAID_LIMIT)
+        wire["said"] = mended(clipped(run.said, SAID_LIMIT))
 
 
 def _progress(progress: Progress) -> ProgressWire:
     """JSON has no infinity and no NaN, so figures that are none are left out."""
-    wire: ProgressWire = {"label": clipped(progress.label, SAID_LIMIT)}
+    wire: ProgressWire = {"label": mended(clipped(progress.label, SAID_LIMIT))}
     if progress.done is not None and math.isfinite(progress.done):
         wire["done"] = progress.done
     if progress.total is not None and math.isfinite(progress.total):
         wire["total"] = progress.total
-    if progress.fraction is not None and math.isfinite(progress.fraction):
-        wire["fraction"] = progress.fraction
+    fraction = progress.fraction
+    if fraction is not None and math.isfinite(fraction):
+        wire["fraction"] = fraction
     return wire
 
 

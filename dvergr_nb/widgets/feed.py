@@ -19,8 +19,8 @@ from dvergr_nb.widgets.hub import Hub
 
 FLUSH_S: Final = 0.055
 """Shortest time between two patches: with the beat, at most 20 messages a second."""
-SLICE: Final = 500
-"""Most rows in one message."""
+SLICE: Final = 200
+"""Most rows that are turned into text in one go: about 5 ms of the loop."""
 SAVE_S: Final = 5.0
 """Shortest time between two saved states while things change."""
 SAVE_END_S: Final = 0.5
@@ -69,6 +69,7 @@ class Feed:
         self._save_timer: Any = None
         self._flushed_at = float("-inf")
         self._has_rested = False
+        self._is_saving = False
 
     # On the home loop ------------------------------------------------------------------------------------------------
 
@@ -168,10 +169,6 @@ class Feed:
         if self._changed:
             self._flush_soon()
 
-    def saved(self) -> str:
-        """The state as the notebook keeps it."""
-        return json.dumps(self._snapshot(self._newest_first()[: self.scope.limit]), separators=(",", ":"), ensure_ascii=False)
-
     # Inside ----------------------------------------------------------------------------------------------------------
 
     def _now(self) -> float:
@@ -252,7 +249,25 @@ class Feed:
 
     def _save_now(self) -> None:
         self._save_timer = None
-        self._save(self.saved())
+        if self._is_saving:
+            self._save_soon(SAVE_END_S)
+            return
+        self._is_saving = True
+        self._save_on(self._newest_first(), [])
+
+    def _save_on(self, rows: Sequence[RunRow], texts: list[str]) -> None:
+        """Writes a slice of the rows, leaves the loop to others, goes on; the last slice saves."""
+        texts += [_text(wire) for wire in rows[len(texts) : len(texts) + SLICE]]
+        if len(texts) < len(rows):
+            self.hub.session.home.later(0, lambda: self._save_on(rows, texts))
+            return
+        self._is_saving = False
+        empty = _text(self._snapshot(()))
+        self._save(empty.replace('"rows":[]', f'"rows":[{",".join(texts)}]'))
+
+
+def _text(wire: RunRow | Snapshot) -> str:
+    return json.dumps(wire, separators=(",", ":"), ensure_ascii=False)
 
 
 def _age(wire: RunRow) -> tuple[float, str]:

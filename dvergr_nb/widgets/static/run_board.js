@@ -498,7 +498,7 @@ var Timeline = class {
     list.scrollTop = top;
     this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
-    if (focused) this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) [...list.querySelectorAll("[data-key]")].find((node) => node.dataset["key"] === focused)?.focus();
   }
   /**
    * Lets a Run that lives go on: the end of the chart and its open bars move to now. Null: it has ended.
@@ -1074,7 +1074,7 @@ var List = class {
     if (!this.#places.has(id)) return;
     this.#setCurrent(id);
     this.#reveal(id);
-    this.#mount();
+    this.#scrolled();
     this.#rows.get(id)?.el.focus({ preventScroll: true });
   }
   #scrolled() {
@@ -1421,7 +1421,7 @@ var Board = class {
     say(this.#range, total ? `rows ${count(first)} to ${count(last)} of ${of}, newest first` : this.#empty());
     const above = this.#order.waiting.length;
     this.#above.hidden = !above;
-    say(this.#above, `${count(above)} new above`);
+    say(this.#above, above ? `${count(above)} new above` : "");
     say(this.#asOf, this.#asOfText());
   }
   #empty() {

@@ -190,7 +190,7 @@ var Timeline = class {
     list.scrollTop = top;
     this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
-    if (focused) this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) [...list.querySelectorAll("[data-key]")].find((node) => node.dataset["key"] === focused)?.focus();
   }
   /**
    * Lets a Run that lives go on: the end of the chart and its open bars move to now. Null: it has ended.

@@ -113,7 +113,7 @@ export class List {
     if (!this.#places.has(id)) return;
     this.#setCurrent(id);
     this.#reveal(id);
-    this.#mount();
+    this.#scrolled();
     this.#rows.get(id)?.el.focus({ preventScroll: true });
   }
 

@@ -177,7 +177,7 @@ export class Board {
     say(this.#range, total ? `rows ${count(first)} to ${count(last)} of ${of}, newest first` : this.#empty());
     const above = this.#order.waiting.length;
     this.#above.hidden = !above;
-    say(this.#above, `${count(above)} new above`);
+    say(this.#above, above ? `${count(above)} new above` : '');
     say(this.#asOf, this.#asOfText());
   }
 

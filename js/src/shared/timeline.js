@@ -65,7 +65,7 @@ export class Timeline {
     list.scrollTop = top;
     this.#list = list;
     this.grow(timeline.lives ? timeline.took : null);
-    if (focused) /** @type {HTMLElement | null} */ (this.el.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
+    if (focused) /** @type {HTMLElement[]} */ ([...list.querySelectorAll('[data-key]')]).find((node) => node.dataset['key'] === focused)?.focus();
   }
 
   /**
