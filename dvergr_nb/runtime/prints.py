@@ -119,8 +119,15 @@ class Router:
         return getattr(self.stream, name)
 
 
+class _Users:
+    """How many sessions need the streams wrapped."""
+
+    count = 0
+
+
 def install() -> None:
-    """Wraps both streams, where they are not wrapped yet."""
+    """Wraps both streams, where they are not wrapped yet. Each call is answered by one of `uninstall`."""
+    _Users.count += 1
     if not isinstance(sys.stdout, Router):
         sys.stdout = Router(sys.stdout)
     if not isinstance(sys.stderr, Router):
@@ -128,7 +135,10 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Puts the wrapped streams back, unless somebody has put another one in since."""
+    """Puts the wrapped streams back once nobody needs them, unless somebody has put another one in since."""
+    _Users.count = max(0, _Users.count - 1)
+    if _Users.count:
+        return
     if isinstance(sys.stdout, Router):
         sys.stdout = sys.stdout.stream
     if isinstance(sys.stderr, Router):
