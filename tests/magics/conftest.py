@@ -22,7 +22,8 @@ class Shell:
 
     def cell(self, source: str) -> ExecutionResult:
         """Runs a cell as Run All would: what went wrong is in the result."""
-        return self.shell.run_cell(source, store_history=True)
+        result: ExecutionResult = self.shell.run_cell(source, store_history=True)
+        return result
 
     def value(self, source: str) -> Any:
         """What a cell shows; raises what it raised."""
@@ -32,8 +33,9 @@ class Shell:
 
     def text(self, source: str) -> str:
         """The plain text a cell shows."""
-        shown = self.shell.display_formatter.format(self.value(source))[0]
-        return str(shown["text/plain"])
+        formatter = self.shell.display_formatter
+        assert formatter is not None
+        return str(formatter.format(self.value(source))[0]["text/plain"])
 
     def error(self, source: str) -> BaseException:
         """What a cell raises."""
@@ -55,12 +57,15 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
-    shell.history_manager.enabled = False
-    shell.extension_manager.load_extension("dvergr_nb")
+    history, extensions = shell.history_manager, shell.extension_manager
+    assert history is not None
+    assert extensions is not None
+    history.enabled = False
+    extensions.load_extension("dvergr_nb")
     yield Shell(shell, capsys.readouterr)
     if KERNEL.session is not None:
         KERNEL.session.close(force=True)
     extension.unload(shell)
     KERNEL.__init__()  # type: ignore[misc]  # as in a new process
-    shell.history_manager.end_session()
+    history.end_session()
     InteractiveShell.clear_instance()

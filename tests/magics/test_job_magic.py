@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import Any
 
 import pytest
 
@@ -119,7 +120,7 @@ def test_an_interrupt_while_it_waits_for_the_disk_cancels_the_run(terminal: Shel
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
     (handle,) = session.handles()
     disk.let_go()
-    assert handle.admission.result(30)
+    handle.admission.result(30)
     terminal.shell.user_ns["late"] = handle
     terminal.cell("await late.wait()")
     assert (handle.row.status, handle.row.reason) == (RunStatus.CANCELLED, "cancel-requested")
@@ -141,11 +142,12 @@ def test_a_disk_that_does_not_answer_in_time_leaves_a_queued_run_that_begins_lat
 
 def test_a_refused_admission_is_raised_and_leaves_no_run(terminal: Shell) -> None:
     session = KERNEL.session = RefusingSession(":memory:")
-    session.store.refused = (Admit,)
+    store: Any = session.store
+    store.refused = (Admit,)
     assert isinstance(terminal.error("%%job\n1"), StoreFailed)
     terminal.cell("await session.drain()")
     assert session.runs() == []
-    session.store.refused = ()
+    store.refused = ()
     terminal.cell("%%job -o r\n1")
     assert terminal.value("await r") == 1
 
