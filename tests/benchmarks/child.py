@@ -60,6 +60,11 @@ class Child:
         )
         self._answer()
 
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid
+
     def order(self, act: str, times: int, at_once: int = 1, *, lag: bool = False) -> Block:
         """Has it done `times` times, `at_once` at a time."""
         assert self._process.stdin is not None

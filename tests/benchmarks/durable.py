@@ -82,7 +82,7 @@ def _more(what: str, values: dict[str, list[float]], other: str, least: float, *
     )
 
 
-def _ratios(values: dict[str, list[float]], other: str, best: type[min] | type[max]) -> tuple[float, float]:  # type: ignore[valid-type]
+def _ratios(values: dict[str, list[float]], other: str, best: type[min | max]) -> tuple[float, float]:  # type: ignore[valid-type]
     """Of the best rounds, and the median over the rounds."""
     pairs = zip(values["ours"], values[other], strict=True)
     return best(values["ours"]) / best(values[other]), statistics.median(ours / theirs for ours, theirs in pairs)

@@ -39,7 +39,7 @@ WHERE runs.id = u.id
 
 def lists(table: str, columns: list[str]) -> str:
     """The insert of a list per column."""
-    return f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{column}[])' for column in columns)}"  # noqa: S608  # constants
+    return f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{column}[])' for column in columns)}"  # constants
 
 
 STATEMENTS: Final = {"runs": lists("runs", RUN_COLUMNS), "said": lists("said", SAID_COLUMNS), "ends": ENDS}
