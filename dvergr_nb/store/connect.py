@@ -98,13 +98,13 @@ class Instance:
         try:
             con = duckdb.connect(str(self.path or MEMORY), config=dict(_CONFIG))
         except duckdb.Error as problem:
-            raise self.unopened(problem) from problem
+            raise self.meaning(problem) from problem
         try:
             con.execute(_ZONE)
             self._check_whole(con)
         except duckdb.Error as problem:
             con.close()
-            raise self.unopened(problem) from problem
+            raise self.meaning(problem) from problem
         except (StoreDamaged, NotAStore):
             con.close()
             raise
@@ -126,12 +126,10 @@ class Instance:
         if tables and not ours:
             raise NotAStore(self.name, "a DuckDB file of another program")
 
-    def unopened(self, problem: Exception) -> StoreDamaged | StoreFailed:
+    def meaning(self, problem: Exception) -> StoreDamaged | StoreFailed:
         """What an error at open or at a read means for a person."""
         text = first_line(problem)
-        if isinstance(problem, duckdb.SerializationException | duckdb.InternalException):
-            return StoreDamaged(self.name, text)
-        if isinstance(problem, duckdb.IOException) and not _is_refusal(text):
+        if _is_damage(problem):
             return StoreDamaged(self.name, text)
         return StoreFailed(self.name, f"DuckDB cannot work with {self.name}: {text}")
 
@@ -199,6 +197,10 @@ def _last_block(con: duckdb.DuckDBPyConnection) -> int:
     return max((block for block in last if block is not None), default=-1)
 
 
-def _is_refusal(text: str) -> bool:
-    """Whether the system refused, as opposed to the file being wrong."""
-    return any(sign in text for sign in _REFUSALS)
+def _is_damage(problem: Exception) -> bool:
+    """Whether the file is wrong, as opposed to the system having refused, or the question being wrong."""
+    text = first_line(problem)
+    if isinstance(problem, duckdb.IOException):
+        return not any(sign in text for sign in _REFUSALS)
+    # A block whose checksum is wrong comes as an error without a class of its own.
+    return isinstance(problem, duckdb.SerializationException | duckdb.InternalException) or text.startswith("Corrupt database")

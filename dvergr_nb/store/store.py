@@ -85,7 +85,7 @@ class Store:
             self._writer = Writer(instance, con, opener.deliver)
         except duckdb.Error as problem:
             instance.close()
-            raise instance.unopened(problem) from problem
+            raise instance.meaning(problem) from problem
         except BaseException:
             instance.close()
             raise
@@ -168,7 +168,7 @@ class Store:
         try:
             return self._asked(ask)
         except (Down, duckdb.InterruptException, *FATAL) as problem:
-            raise self._instance.unopened(problem) from problem
+            raise self._instance.meaning(problem) from problem
 
     def _asked(self, ask: Callable[[duckdb.DuckDBPyConnection], Value]) -> Value:
         try:
@@ -177,7 +177,7 @@ class Store:
         except (duckdb.InterruptException, *FATAL):
             raise
         except duckdb.Error as problem:
-            raise StoreFailed(self.path, f"{self.path} could not be read: {first_line(problem)}") from problem
+            raise self._instance.meaning(problem) from problem
 
     def _reopen(self, generation: int) -> None:
         try:
@@ -283,7 +283,7 @@ def _make(file: Path, opener: Opener) -> None:
     try:
         migrate(instance.open(), str(file), opener.clock.now())
     except duckdb.Error as problem:
-        raise instance.unopened(problem) from problem
+        raise instance.meaning(problem) from problem
     finally:
         instance.close()
     fresh.rename(file)
