@@ -6,14 +6,16 @@ import asyncio
 import datetime as dt
 import logging
 import threading
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from dvergr_nb.records.run import Reason
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Hook = Callable[[], object]
 
 FAILING: Final = frozenset({Reason.TIMEOUT})
@@ -72,11 +74,14 @@ class CancelToken:
 
     def raise_stop(self) -> None:
         """Raises what a request to stop means, without counting as a look of the body."""
-        if self._stop is None:
-            return
-        if self._stop.reason == Reason.ABORTED:
-            raise Aborted(self._stop.detail or "aborted by manager")
-        raise asyncio.CancelledError(self._stop.detail or self._stop.reason)
+        if self._stop is not None:
+            raise self.meaning(asyncio.CancelledError(self._stop.detail or self._stop.reason))
+
+    def meaning(self, interruption: asyncio.CancelledError) -> asyncio.CancelledError:
+        """What an interruption says to the body: `Aborted` with its reason where that was asked for, else what it was."""
+        if self._stop is not None and self._stop.reason == Reason.ABORTED:
+            return Aborted(self._stop.detail or "aborted by manager")
+        return interruption
 
     def add_hook(self, key: object, hook: Hook) -> None:
         """Has `hook` run on every request; at once where one came before. The same key replaces its hook."""
@@ -90,6 +95,25 @@ class CancelToken:
         """Forgets the hook of that key, where there is one."""
         with self._lock:
             self._hooks.pop(key, None)
+
+
+@types.coroutine
+def told(work: Coroutine[Any, Any, T], token: CancelToken) -> Generator[Any, Any, T]:
+    """Does the work; whatever it awaits when it is interrupted, it hears what was asked for. A task knows only one way."""
+    given: Any = None
+    problem: BaseException | None = None
+    while True:
+        try:
+            awaited = work.send(given) if problem is None else work.throw(problem)
+        except StopIteration as returned:
+            return cast(T, returned.value)
+        given, problem = None, None
+        try:
+            given = yield awaited
+        except asyncio.CancelledError as interruption:
+            problem = token.meaning(interruption)
+        except BaseException as other:  # noqa: BLE001  # an awaited future's own, passed on to whoever awaits it
+            problem = other
 
 
 def _outranks(new: Stop, old: Stop) -> bool:

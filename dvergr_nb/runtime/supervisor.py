@@ -16,7 +16,7 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Resume, row_in
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
 from dvergr_nb.runtime.body import Body
-from dvergr_nb.runtime.cancel import Hook, Stop
+from dvergr_nb.runtime.cancel import Hook, Stop, told
 from dvergr_nb.runtime.context import CURRENT
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
@@ -151,7 +151,7 @@ class Supervisor:
         entry.begun = True
         try:
             entry.token.raise_stop()
-            outcome = await entry.body.execute(entry.context)
+            outcome = await told(_segment(entry), entry.token)
         except BaseException as problem:  # noqa: BLE001  # a body's end, whatever it is
             outcome = problem
         self._end(entry, ending(outcome, entry.token.stop))
@@ -258,6 +258,10 @@ class Supervisor:
             return
         entry.cancel_requested_at = stop.at
         self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
+
+
+async def _segment(entry: Entry) -> object:
+    return await entry.body.execute(entry.context)
 
 
 def _copy(settled: Future[Answer], to: Future[Answer]) -> None:

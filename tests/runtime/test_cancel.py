@@ -223,24 +223,64 @@ async def test_a_plain_cancel_after_a_gentle_one_interrupts(opened):
         assert (await run.wait()).row.status is RunStatus.CANCELLED
 
 
-async def test_an_abort_reaches_the_body_as_aborted_with_its_reason(opened):
+async def checks(ctx, began):
+    while True:
+        began.set()
+        await ctx.checkpoint()
+
+
+async def sleeps(ctx, began):
+    began.set()
+    await asyncio.sleep(3600)
+
+
+async def waits_in_a_group(ctx, began):
+    async with asyncio.timeout(3600), asyncio.TaskGroup() as group:
+        group.create_task(asyncio.sleep(3600))
+        began.set()
+
+
+@pytest.mark.parametrize("work", [checks, sleeps, waits_in_a_group])
+async def test_an_abort_reaches_the_body_as_aborted_with_its_reason_wherever_it_awaits(opened, work):
     async with opened() as session:
         began, heard = asyncio.Event(), []
 
-        async def work(ctx):
+        async def listens(ctx):
             try:
-                while True:
-                    began.set()
-                    await ctx.checkpoint()
+                await work(ctx, began)
             except Aborted as aborted:
                 heard.append(str(aborted))
                 raise
 
-        run = session.start(Body(work), actor="a")
+        run = session.start(Body(listens), actor="a")
         await began.wait()
         assert session.abort_run(run, "user pressed esc")
         await run.wait()
         assert (run.row.status, run.row.reason) == (RunStatus.CANCELLED, "aborted")
+        assert heard == ["user pressed esc"]
+
+
+async def test_a_cancel_is_no_abort_and_what_a_body_awaits_may_raise(opened):
+    async with opened() as session:
+        began, heard = asyncio.Event(), []
+
+        async def work(ctx):
+            broken = asyncio.get_running_loop().create_future()
+            broken.set_exception(OSError("no such disk"))
+            with pytest.raises(OSError, match="no such disk"):
+                await asyncio.wait_for(broken, 1)
+            began.set()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError as cancelled:
+                heard.append(type(cancelled))
+                raise
+
+        run = session.start(Body(work), actor="a")
+        await began.wait()
+        assert run.cancel()
+        await run.wait()
+        assert (run.row.status, heard) == (RunStatus.CANCELLED, [asyncio.CancelledError])
 
 
 async def test_cancelling_a_waiting_run_is_a_move_of_its_own(opened):
