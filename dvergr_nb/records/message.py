@@ -82,7 +82,8 @@ class Message:
 def checked(message: Message) -> Message:
     """The message, its text mended. Raises `BadMessage` where its shape breaks a rule."""
     _check_ids(message)
-    _check_metadata(message.metadata)
+    if message.metadata:
+        _check_metadata(message.metadata)
     for fact in message.facts:
         _check_fact(fact, message.run_id)
     if not isinstance(message.content, str) or len(message.content) > CONTENT_LIMIT:

@@ -12,6 +12,8 @@ def mended(text: str) -> str:
     """
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
