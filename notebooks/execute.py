@@ -24,7 +24,11 @@ def execute(notebook: Path, executed: Path) -> str | None:
     """Runs every cell where the notebook lies. What was reached is written in any case; gives what stopped it, if anything."""
     content = nbformat.read(notebook, as_version=4)
     client = NotebookClient(
-        content, timeout=CELL_LIMIT_S, kernel_name="python3", resources={"metadata": {"path": str(notebook.parent)}}
+        content,
+        timeout=CELL_LIMIT_S,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # or it warns of its own loopback sockets
+        resources={"metadata": {"path": str(notebook.parent)}},
     )
     try:
         client.execute()
@@ -39,7 +43,7 @@ def runs_since(store: Path, start: dt.datetime) -> DataFrame:
     """The Runs of the store that were made since `start`, oldest first."""
     with d.connect(store):
         made = d.frames.runs()
-    return made[made["created_at"] >= start].sort_values("created_at")
+    return DataFrame(made[made["created_at"] >= start].sort_values("created_at"))
 
 
 def listed(runs: DataFrame) -> str:
@@ -53,6 +57,7 @@ def listed(runs: DataFrame) -> str:
 
 
 def main(name: str) -> int:
+    """Executes the notebook and prints what came of it; gives the exit status."""
     notebook = Path(name).resolve()
     executed = notebook.with_suffix(".executed.ipynb")
     store = notebook.parent / ".dvergr" / "store.duckdb"

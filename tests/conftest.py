@@ -35,11 +35,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    asyncio.run(_alone(pyfuncitem.obj(**given)), debug=True)
+    asyncio.run(alone(pyfuncitem.obj(**given)), debug=True)
     return True
 
 
-async def _alone(test: Coroutine[Any, Any, None]) -> None:
+async def alone(test: Coroutine[Any, Any, object]) -> None:
+    """Runs a test within its limit, and fails it for every task that it leaves."""
     async with asyncio.timeout(LIMIT_S):
         await test
     for _ in range(3):
@@ -55,7 +56,7 @@ def _no_thread_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     for thread in [t for t in threading.enumerate() if t not in before and not t.daemon]:
-        thread.join(timeout=5)
+        thread.join(timeout=30)
         assert not thread.is_alive(), f"{thread.name} is no daemon and still runs"
 
 
@@ -67,7 +68,7 @@ def tmp_store_path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start_kernel(tmp_path: Path) -> Iterator[Callable[..., Kernel]]:
-    """Starts real kernels (see `Kernel.start`) that work in `tmp_path`; what still lives at the end is killed."""
+    """Starts real kernels (see `Kernel`) that work in `tmp_path`; what still lives at the end is killed."""
     with kernels(tmp_path) as start:
         yield start
 

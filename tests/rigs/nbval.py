@@ -42,7 +42,7 @@ def nbval(notebook: Path, workspace: Path, *, env: Mapping[str, str] | None = No
     done = subprocess.run(
         command,
         cwd=workspace,
-        env=_environment(workspace, env or {}),
+        env=environment(workspace, env or {}),
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -52,7 +52,8 @@ def nbval(notebook: Path, workspace: Path, *, env: Mapping[str, str] | None = No
     return Verdict(ok=done.returncode == 0, cells=int(passed[1]) if passed else 0, report=done.stdout + done.stderr)
 
 
-def _environment(workspace: Path, extra: Mapping[str, str]) -> dict[str, str]:
+def environment(workspace: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """What a process under test sees: Jupyter in the workspace, this checkout, seeded ids, nothing of the user."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "DVERGR", "PYTEST", "PYTHON"))}
     home = workspace / ".jupyter"
     return env | {
