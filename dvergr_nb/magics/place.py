@@ -96,10 +96,8 @@ def close(now: bool) -> Lines:
 
 
 def compact(session: Session) -> Lines:
-    """Shrinks the store's files as far as they can be."""
-    before = session.store.stats().file_bytes
-    session.store.compact()
-    after = session.store.stats().file_bytes
+    """Writes the store's file anew without what it no longer needs."""
+    before, after = session.store.compact()
     return Lines(f"{session.path}: {size(before)} before, {size(after)} now")
 
 

@@ -259,6 +259,7 @@ class Writer:
                 work(path)
             finally:
                 self._ready()
+                self.counts.reopened -= 1  # nothing had died
 
     def _let_go(self) -> None:
         if self._pen is not None:

@@ -127,6 +127,27 @@ def test_bad_input_says_what_there_is(terminal: Shell, line: str, said: str) -> 
     assert said in str(problem)
 
 
+def test_compact_gives_the_disk_back_what_is_not_needed_and_loses_nothing(terminal: Shell) -> None:
+    terminal.cell("%%job -o r\nfor n in range(40):\n    print('x' * 20_000)\n    ctx.activity(str(n) * 9_000)")
+    terminal.cell("await r")
+    before = terminal.value("%activity r")
+    text = terminal.text("%dvergr compact")
+    assert text.startswith(KERNEL.current().path)
+    assert " before, " in text
+    assert terminal.value("%activity r").equals(before)
+    terminal.cell("%%job --key again -o s\n2")
+    assert terminal.value("await s") == 2
+    assert "reopened  0 times" in terminal.text("%dvergr doctor")
+    terminal.cell("%dvergr close")
+    terminal.cell("%dvergr connect .dvergr/store.duckdb")
+    assert [run.status for run in terminal.value("%runs")] == ["completed", "completed"]
+
+
+def test_compact_of_a_store_in_memory_does_nothing(terminal: Shell) -> None:
+    terminal.cell("%dvergr connect :memory:")
+    assert terminal.text("%dvergr compact") == ":memory:: 0 B before, 0 B now"
+
+
 def test_settings_hold_for_stores_opened_from_now_on(terminal: Shell, tmp_path: Path) -> None:
     terminal.cell("%config DvergrMagics.path = 'mine.duckdb'\n%config DvergrMagics.room = 'lab'")
     terminal.cell("%config DvergrMagics.user_id = 'ada'\n%config DvergrMagics.tenant_id = 'team'")
