@@ -18,7 +18,7 @@ FAIL = "1 / 0"
 def execute(notebook: Path) -> subprocess.CompletedProcess[str]:
     env = environment(notebook.parent, {})
     del env["DVERGR_NB_TEST"]
-    command = [sys.executable, ROOT / "notebooks" / "execute.py", notebook]
+    command: list[str | Path] = [sys.executable, ROOT / "notebooks" / "execute.py", notebook]
     return subprocess.run(command, cwd=notebook.parent, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
