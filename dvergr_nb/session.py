@@ -262,7 +262,7 @@ class Session:
             return ref.id
         if not isinstance(ref, str):
             raise BadInput(f"a Run is a handle or an id, not {clipped(repr(ref), 60)}")
-        piece = ref.strip().lower()
+        piece = mended(ref.strip().lower())
         if is_id(piece) and self.row_of(RunId(piece)) is not None:
             return RunId(piece)
         fits = self.store.ids_like(piece) if piece else ()

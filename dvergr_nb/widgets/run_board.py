@@ -8,6 +8,7 @@ import traitlets
 
 from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import BadInput
+from dvergr_nb.records.run import checked_word
 from dvergr_nb.session import Session
 from dvergr_nb.widgets import fallback
 from dvergr_nb.widgets._base import RunView, static
@@ -29,7 +30,8 @@ class RunBoard(RunView):
         if not isinstance(limit, int) or limit < 1:
             raise BadInput(f"limit must be a whole number from 1, not {limit!r}")
         venue = session or KERNEL.current()
-        super().__init__(venue, Scope(room=room, limit=limit), venue.active_runs(room), room=room or "")
+        shown = None if room is None else checked_word(room, "room")
+        super().__init__(venue, Scope(room=shown, limit=limit), venue.active_runs(shown), room=shown or "")
 
     def _plain(self) -> str:
         return fallback.board_text(self.room)
