@@ -70,6 +70,12 @@ class Seen:
             self.notebook.run_cell(index)
             assert self.notebook.errors() == []
 
+    def kill_kernel(self, pid: int | None = None) -> None:
+        """SIGKILL, and Ok to JupyterLab's word about it. A kernel in a blocking cell cannot be asked for its `pid`."""
+        self.notebook.kill_kernel(self.notebook.kernel_pid() if pid is None else pid)
+        self.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
+        expect(self.page.locator(".jp-Dialog")).to_have_count(0)
+
     def tab_to(self, target: Locator, most: int = 60) -> None:
         """Presses Tab until the target has focus."""
         for _ in range(most):

@@ -75,13 +75,13 @@ class Stops:
 async def begin():
     asks = Stops(d.Reason.APPROVAL, d.Envelope(id="e", kind="approval"))
     stops = Stops(d.Reason.BUDGET_EXHAUSTED)
+    for n in range(20):
+        d.job(scores, label=f"nightly scores {n}")
     compare = d.job(works, label="compare the plans", tags=["nightly"])
     score = d.job(scores, label="score three models")
     archive = d.job(load, label="load the order archive")
     refund = d.start(asks, actor="analyst", text="Refund the three duplicates", label="Refund the three duplicates")
     billed = d.start(stops, actor="researcher", text="Find them", label="Find every customer who was billed in two currencies")
-    for n in range(20):
-        d.job(scores, label=f"nightly scores {n}")
     await d.drain()
     cancelled = d.job(endless, label="read all support threads")
     await cancelled.admitted
@@ -176,13 +176,14 @@ def looked(lab: Lab) -> Iterator[Looked]:
         expect(seen.card("compare the plans").log.first).to_be_visible()
         expect(seen.card("fetch price history").news).to_contain_text("the function does not check")
         seen.board().row("reindex the order archive").focus()
+        notebook.page.keyboard.press("ArrowDown")
         saw.look(seen, "live")
         pid = notebook.kernel_pid()
         notebook.begin_cell(len(CARDS) + 2)
         for name in ("reindex the order archive", "train the forest", "fetch price history"):
             seen.card(name).shows("kernel busy")
         saw.look(seen, "busy")
-        notebook.kill_kernel(pid)
+        seen.kill_kernel(pid)
         for name in ("reindex the order archive", "train the forest", "fetch price history"):
             seen.card(name).shows("kernel gone")
         saw.look(seen, "gone")

@@ -117,7 +117,7 @@ def test_a_killed_kernel_is_said_to_be_gone_and_its_successor_finds_what_was_lef
         seen.card("refund").shows("waiting for approval")
         before = seen.value("(asked.id, asked.row.revision, str(asked.row.updated_at))")
         running = seen.value("run.id")
-        seen.notebook.kill_kernel(seen.notebook.kernel_pid())
+        seen.kill_kernel()
         card.shows("kernel gone")
         expect(card.took).to_have_text(re.compile(r"^last seen \d\d:\d\d:\d\d$"))
         expect(card.cancel).to_be_disabled()
