@@ -53,7 +53,7 @@ make_environment() {
     "$python" -m venv --clear "$VENV" || die "$python cannot make an environment; on Debian: apt-get install python3-venv"
   fi
   say "installing dvergr_nb[$extras] into .venv"
-  "$PY" -m pip install --quiet --disable-pip-version-check --editable "$ROOT[$extras]" || die "pip could not install dvergr_nb[$extras]"
+  "$PY" -m pip install --quiet --no-compile --disable-pip-version-check --editable "$ROOT[$extras]" || die "pip could not install dvergr_nb[$extras]"
   environment_stamp "$extras" > "$VENV/dvergr-$extras.stamp"
 }
 

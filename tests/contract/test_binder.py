@@ -40,7 +40,7 @@ def test_the_install_steps_of_binder_start_the_first_notebook(tmp_path: Path) ->
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_bytes((ROOT / name).read_bytes())
     python = empty_environment(tmp_path / "env")
-    command([python, "-m", "pip", "install", "--quiet", "-r", "binder/requirements.txt"], cwd=checkout)
+    command([python, "-m", "pip", "install", "--quiet", "--no-compile", "-r", "binder/requirements.txt"], cwd=checkout)
     home = tmp_path / "home"
     env = without_node() | {"HOME": str(home), "IPYTHONDIR": str(home / "ipython"), "MPLCONFIGDIR": str(home / "matplotlib")}
     cells = command([python, "-c", EXECUTE, checkout / FIRST], cwd=checkout / "notebooks", env=env)
