@@ -68,6 +68,7 @@ FAULTS: Final = """() => {
       if (!document.getElementById(word)) say(node, `labelled by ${word}, which is not there`);
     const twins = node.id ? document.querySelectorAll(`[id="${CSS.escape(node.id)}"]`).length : 1;
     if (twins > 1) say(node, 'an id that is there twice');
+    if (role === 'row' && node.hasAttribute('aria-expanded')) say(node, 'rows of a grid do not expand');
     const expanded = node.getAttribute('aria-expanded');
     if (expanded !== null && !['true', 'false'].includes(expanded)) say(node, 'aria-expanded is neither');
   }

@@ -70,7 +70,7 @@ class Thousand:
         """Takes back what the test before did: no filter, no row open, the newest on top."""
         board = self.board
         if board.root.locator(".dvergr-below .dvergr-run-card").count():
-            board.root.locator("[aria-expanded=true].dvergr-row").evaluate("node => node.click()")
+            board.root.locator("[aria-selected=true].dvergr-row").evaluate("node => node.click()")
         board.field.fill("")
         board.chip("all").click()
         board.chip("all").evaluate("node => node.blur()")

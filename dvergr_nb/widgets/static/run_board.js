@@ -955,7 +955,7 @@ var Row = class {
   }
   /** @param {boolean} isOpen whether its details are open */
   mark(isOpen2) {
-    attribute(this.el, "aria-expanded", isOpen2 ? "true" : null);
+    attribute(this.el, "aria-selected", isOpen2 ? "true" : null);
   }
   focusCancel() {
     if (!this.#cancel.hidden && !this.#cancel.disabled) this.#cancel.focus();

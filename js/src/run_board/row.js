@@ -92,7 +92,7 @@ export class Row {
 
   /** @param {boolean} isOpen whether its details are open */
   mark(isOpen) {
-    attribute(this.el, 'aria-expanded', isOpen ? 'true' : null);
+    attribute(this.el, 'aria-selected', isOpen ? 'true' : null);
   }
 
   focusCancel() {
