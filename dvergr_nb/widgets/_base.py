@@ -67,9 +67,11 @@ class RunView(anywidget.AnyWidget):
             self.session.home.post(lambda: self._acts.do(message))
 
     def close(self) -> None:
-        """Ends the view. The Runs go on."""
-        self.session.home.post(self.feed.stop)
-        self.layout.close()
+        """Ends the view. The Runs go on. Also called for a view that could not be made."""
+        feed = self.__dict__.get("feed")
+        if feed is not None:
+            self.session.home.post(feed.stop)
+            self.layout.close()
         super().close()
 
     def _plain(self) -> str:

@@ -197,7 +197,9 @@ class Feed:
             self._flush_timer = home.later(wait, self._flush)
 
     def _flush(self) -> None:
-        self._flush_timer = None
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
         self._flushed_at = self.hub.session.home.loop.time()
         changed = self._take_changes(SLICE)
         gone, self._gone = self._gone, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator
 from typing import ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
@@ -21,6 +22,8 @@ from dvergr_nb.records.event import (
 )
 from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.session import Session
+
+log = logging.getLogger(__name__)
 
 BEAT_S: Final = 1.0
 BEATS_AT_ONCE: Final = 50
@@ -103,7 +106,10 @@ class Hub:
 
     def _tell(self, run: Run, *, has_ended: bool) -> None:
         for listener in (*self._boards, *self._cards.get(run.id, ())):
-            listener.take(run, has_ended=has_ended)
+            try:
+                listener.take(run, has_ended=has_ended)
+            except Exception:
+                log.exception("a view could not be told of Run %s; the others were", run.id)
 
     def keep_beating(self) -> None:
         """Beats once a second from now on, for as long as anything that is shown lives."""

@@ -1,0 +1,169 @@
+"""The timeline of a Run: lanes from the times of its messages, and the same in words."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from dvergr_nb.clock import SystemClock
+from dvergr_nb.ids import BootId, SystemIds
+from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.run import Run, RunStatus
+from dvergr_nb.records.timeline import HEAD_ITEMS, TAIL_ITEMS, Lane, Timeline, timeline
+
+IDS = SystemIds(SystemClock())
+START = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
+RUN = Run(
+    id=IDS.run(),
+    tenant_id="t",
+    user_id="u",
+    kind="workflow",
+    room="main",
+    actor="dvergr",
+    trigger=IDS.message(),
+    created_at=START,
+    started_at=START,
+    updated_at=START,
+    boot_id=BootId(IDS.message()),
+)
+
+
+def after(seconds: float) -> dt.datetime:
+    return START + dt.timedelta(seconds=seconds)
+
+
+def said(seconds: float, content: str = "", *, kind: str | None = None, to: str = ACTIVITY, **fields: Any) -> Message:
+    known: dict[str, Any] = {
+        "id": IDS.message(),
+        "tenant_id": "t",
+        "user_id": "u",
+        "room": "main",
+        "sender": "dvergr",
+        "to": to,
+        "content": content,
+        "thread_root_id": RUN.trigger,
+        "run_id": RUN.id,
+        "kind": kind,
+        "created_at": after(seconds),
+    }
+    return Message(**known | fields)
+
+
+def trigger() -> Message:
+    return said(0, "train()\nsave()", to=RUNS, id=RUN.trigger, sender="user", run_id=None)
+
+
+def fact(seconds: float, verb: str, use: str | None = None, tool: str = "sql", **fields: Any) -> Fact:
+    known: dict[str, Any] = {"id": IDS.message(), "run_id": RUN.id, "kind": "tool", "verb": verb, "tool_name": tool}
+    return Fact(**known | {"tool_use_id": use, "at": after(seconds)} | fields)
+
+
+def ended(seconds: float, status: RunStatus = RunStatus.COMPLETED) -> Run:
+    import dataclasses
+
+    return dataclasses.replace(RUN, status=status, ended_at=after(seconds), updated_at=after(seconds))
+
+
+def lane(drawn: Timeline, name: str) -> Lane:
+    return next(each for each in drawn.lanes if each.name == name)
+
+
+def test_a_phase_lasts_from_the_first_report_of_a_label_to_the_next_label() -> None:
+    reports = [said(1, "load", kind="progress"), said(2, "load", kind="progress"), said(5, "fit", kind="progress")]
+    marks = lane(timeline(ended(9), reports, after(99)), "progress").marks
+    assert [(mark.at, mark.took, mark.title) for mark in marks] == [(1, 4, "load"), (5, 4, "fit")]
+
+
+def test_the_last_phase_of_a_run_that_lives_goes_on() -> None:
+    drawn = timeline(RUN, [said(1, "load", kind="progress")], after(9))
+    assert lane(drawn, "progress").marks[0].took is None
+    assert lane(drawn, "progress").took == 8
+    assert drawn.entries[0].goes_on
+    assert (drawn.took, drawn.lives) == (9, True)
+
+
+def test_a_label_that_comes_back_is_a_new_phase() -> None:
+    reports = [said(number, label, kind="progress") for number, label in enumerate(["a", "b", "a"])]
+    assert len(lane(timeline(ended(9), reports, after(9)), "progress").marks) == 3
+
+
+def test_the_figure_of_a_progress_report_is_no_phase_of_its_own() -> None:
+    facts = (fact(1, "report", kind="progress", tool_name=None, outcome="1/2"),)
+    drawn = timeline(ended(9), [said(1, "load", kind="progress", facts=facts)], after(9))
+    assert [each.name for each in drawn.lanes] == ["progress"]
+    assert len(drawn.entries) == 1
+
+
+def test_a_tool_call_is_a_bar_from_its_first_fact_to_its_last_and_a_tick_where_there_is_one() -> None:
+    messages = [
+        said(1, facts=(fact(1, "invoke", "use 1"),)),
+        said(4, facts=(fact(4, "finish", "use 1", outcome="3 rows"),)),
+        said(5, facts=(fact(5, "invoke", "use 2"),)),
+    ]
+    marks = lane(timeline(ended(9), messages, after(9)), "sql").marks
+    assert [(mark.shape, mark.at, mark.took) for mark in marks] == [("tool", 1, 3), ("tick", 5, None)]
+
+
+def test_a_call_that_failed_is_red_and_says_so_in_words() -> None:
+    messages = [said(1, facts=(fact(1, "invoke", "use"),)), said(2, facts=(fact(2, "fail", "use", outcome="no column"),))]
+    drawn = timeline(ended(9), messages, after(9))
+    assert lane(drawn, "sql").marks[0].shape == "failed"
+    assert (drawn.entries[0].tone, drawn.entries[0].text) == ("bad", "no column")
+
+
+def test_lanes_stand_in_one_order_and_end_with_a_sum_or_a_count() -> None:
+    messages = [
+        said(4, "late", kind="note"),
+        said(3, "line", kind="print"),
+        said(2, facts=(fact(2, "invoke", "u"),)),
+        said(3, facts=(fact(3, "finish", "u"),)),
+        said(1, "load", kind="progress"),
+        trigger(),
+    ]
+    lanes = timeline(ended(9), messages, after(9)).lanes
+    assert [(each.name, each.took, each.count) for each in lanes] == [
+        ("progress", 8, 1),
+        ("sql", 1, 1),
+        ("printed", None, 1),
+        ("notes", None, 1),
+        ("messages", None, 1),
+    ]
+
+
+def test_what_a_person_asked_comes_first_and_opens_to_all_of_it() -> None:
+    first = timeline(ended(9), [said(1, "line", kind="print"), trigger()], after(9)).entries[0]
+    assert (first.who, first.at, first.text, first.tone, first.more) == ("you", 0, "train()", "person", "train()\nsave()")
+
+
+def test_the_result_is_the_output_and_is_no_activity() -> None:
+    drawn = timeline(ended(9), [said(8, "0.94", kind="result", to=RUNS), said(1, "line", kind="print")], after(9))
+    assert (drawn.result, drawn.activities) == ("0.94", 1)
+    assert [entry.who for entry in drawn.entries] == ["printed", "result"]
+
+
+def test_time_stands_still_after_the_end() -> None:
+    assert timeline(ended(9), [], after(9_999)).took == 9
+
+
+def test_a_run_that_did_a_lot_keeps_its_beginning_and_its_end_and_says_what_is_left_out() -> None:
+    count = HEAD_ITEMS + TAIL_ITEMS + 700
+    drawn = timeline(ended(9_999), [said(number, f"line {number}", kind="print") for number in range(count)], after(9_999))
+    texts = [entry.text for entry in drawn.entries]
+    assert drawn.left_out == 700
+    assert texts[0] == "line 0"
+    assert texts[-1] == f"line {count - 1}"
+    assert texts[HEAD_ITEMS] == "700 items before this are left out"
+    assert lane(drawn, "printed").count == count
+    assert len(lane(drawn, "printed").marks) == HEAD_ITEMS + TAIL_ITEMS
+
+
+def test_the_same_messages_in_any_order_give_the_same_picture() -> None:
+    messages = [trigger(), *(said(number, f"line {number}", kind="print") for number in range(9))]
+    assert timeline(ended(9), messages, after(9)) == timeline(ended(9), list(reversed(messages)), after(9))
+
+
+def test_keys_of_entries_are_unique_and_stay_the_same() -> None:
+    messages = [said(number % 3, "same", kind="print") for number in range(9)]
+    keys = [entry.key for entry in timeline(ended(9), messages, after(9)).entries]
+    assert len(set(keys)) == 9
+    assert keys == [entry.key for entry in timeline(ended(9), messages, after(9)).entries]

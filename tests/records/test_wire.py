@@ -1,0 +1,100 @@
+"""Rows and messages as views get them, and what views may say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dvergr_nb.clock import SystemClock
+from dvergr_nb.ids import BootId, SystemIds
+from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus
+from dvergr_nb.records.wire import from_view, row
+from tests.records.wire_types import as_typescript
+
+IDS = SystemIds(SystemClock())
+NOW = SystemClock().now()
+TYPES = Path(__file__).parents[2] / "js" / "src" / "shared" / "wire.d.ts"
+
+
+def made(kind: type[Run] = Run, **fields: Any) -> Run:
+    facts: dict[str, Any] = {
+        "id": IDS.run(),
+        "tenant_id": "t",
+        "user_id": "u",
+        "kind": "workflow",
+        "room": "main",
+        "actor": "dvergr",
+        "trigger": IDS.message(),
+        "created_at": NOW,
+        "started_at": NOW,
+        "updated_at": NOW,
+        "boot_id": BootId(IDS.message()),
+    }
+    return kind(**facts | fields)
+
+
+def test_views_and_python_mean_the_same_messages() -> None:
+    assert TYPES.read_text() == as_typescript(), "type: python -m tests.records.wire_types > js/src/shared/wire.d.ts"
+
+
+def test_what_is_not_known_or_empty_is_left_out_of_a_row() -> None:
+    wire = row(made())
+    assert set(wire) == {"id", "short", "name", "label", "actor", "kind", "room", "status", "created", "started"}
+
+
+def test_a_live_row_says_what_only_the_kernel_knows() -> None:
+    run = made(LiveRun, activities=3, place="thread", checks=False, said="line", progress=Progress(done=1, total=4, label="x"))
+    wire = row(run)
+    assert (wire["activities"], wire["place"], wire["checks"], wire["said"]) == (3, "thread", False, "line")
+    assert wire["progress"] == {"label": "x", "done": 1, "total": 4, "fraction": 0.25}
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_row_is_json_whatever_a_body_counts(number: float) -> None:
+    wire = row(made(LiveRun, progress=Progress(done=number, total=number)))
+    json.dumps(wire, allow_nan=False)
+
+
+def test_a_row_has_a_utf_8_form_whatever_a_body_prints() -> None:
+    wire = row(made(LiveRun, said="\ud800", progress=Progress(label="\udfff\0")))
+    json.dumps(wire, ensure_ascii=False).encode()
+
+
+def test_long_texts_are_clipped() -> None:
+    wire = row(made(LiveRun, said="x" * 10_000, error="x" * 10_000, tags=tuple(map(str, range(99)))), result="x" * 10_000)
+    assert len(json.dumps(wire)) < 4_000
+
+
+def test_a_run_that_waits_took_until_it_stopped() -> None:
+    assert row(made(status=RunStatus.WAITING, reason="approval"))["ended"] == row(made())["started"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        "cancel",
+        [],
+        {},
+        {"type": "cancel"},
+        {"type": "cancel", "id": 1, "run_id": "r"},
+        {"type": "cancel", "id": "", "run_id": "r"},
+        {"type": "cancel", "id": "x" * 65, "run_id": "r"},
+        {"type": "resync"},
+        {"type": "resync", "have": "1"},
+        {"type": "delete", "id": "a", "run_id": "r"},
+    ],
+    ids=repr,
+)
+def test_what_a_view_may_not_say_is_nothing(content: object) -> None:
+    assert from_view(content) is None
+
+
+def test_what_a_view_may_say_is_taken_without_what_else_it_holds() -> None:
+    assert from_view({"type": "cancel", "id": "a", "run_id": "r", "x": 1}) == {"type": "cancel", "id": "a", "run_id": "r"}
+    assert from_view({"type": "details", "id": "a", "run_id": "r"}) == {"type": "details", "id": "a", "run_id": "r"}
+    assert from_view({"type": "resync", "have": -1}) == {"type": "resync", "have": -1}
+    assert from_view({"type": "ping"}) == {"type": "ping"}

@@ -1,0 +1,88 @@
+"""What views ask for is done once and answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dvergr_nb.records.wire import AskDetails, Cancel, Resync
+from dvergr_nb.session import Session
+from dvergr_nb.widgets.acts import Acts
+from tests.widgets.told import Gate, Told, feed_of
+
+
+async def test_a_press_of_cancel_that_arrives_twice_acts_once() -> None:
+    with Session(":memory:") as here:
+        gate, told = Gate(), Told()
+        run = here.job(gate.body, label="x")
+        await run.admitted
+        acts = Acts(feed_of(here, told))
+        await told.until(told.rows)
+        for _ in range(2):
+            acts.do(Cancel(type="cancel", id="press", run_id=run.id))
+        assert [(ack["id"], ack["outcome"]) for ack in told.of("ack")] == [("press", "requested")]
+        await run.wait()
+        await told.until(lambda: told.rows()["x"]["status"] == "cancelled")
+        acts.do(Cancel(type="cancel", id="another", run_id=run.id))
+        assert told.of("ack")[-1]["outcome"] == "over"
+
+
+async def test_a_run_that_the_view_does_not_show_cannot_be_cancelled_through_it() -> None:
+    with Session(":memory:") as here:
+        gate, told = Gate(), Told()
+        run = here.job(gate.body, label="x", room="other")
+        await run.admitted
+        acts = Acts(feed_of(here, told, room="mine"))
+        acts.do(Cancel(type="cancel", id="press", run_id=run.id))
+        assert told.of("ack")[-1]["outcome"] == "unknown"
+        assert here.active_runs()
+        gate.open()
+        await run.wait()
+
+
+async def test_details_are_read_and_answered_under_the_id_of_the_question() -> None:
+    async def body(ctx: Any) -> str:
+        ctx.progress(1, 2, label="half")
+        print("a line")
+        return "the result"
+
+    with Session(":memory:") as here:
+        told = Told()
+        feed = feed_of(here, told)
+        run = here.job(body, label="x")
+        await run
+        await told.until(lambda: told.rows().get("x", {}).get("status") == "completed")
+        Acts(feed).do(AskDetails(type="details", id="question", run_id=run.id))
+        await told.until(lambda: told.of("details"))
+        answer = told.of("details")[0]
+        assert (answer["id"], answer["run_id"]) == ("question", run.id)
+        assert {lane["name"] for lane in answer["timeline"]["lanes"]} == {"progress", "printed", "messages"}
+        assert "the result" in answer["timeline"]["result"]
+
+
+async def test_an_act_that_fails_is_logged_and_answered(caplog: pytest.LogCaptureFixture) -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        feed = feed_of(here, told)
+        run = here.job(Gate().body, label="x")
+        await run.admitted
+        await told.until(told.rows)
+        acts = Acts(feed)
+        run.cancel()
+        await run.wait()
+        here.close()
+        acts.do(Cancel(type="cancel", id="press", run_id=run.id))
+        ack = told.of("ack")[-1]
+        assert ack["outcome"] == "failed"
+        assert "SessionClosed" in ack["error"]
+        assert "an act of a view failed" in caplog.text
+
+
+async def test_a_resync_may_be_asked_again_and_again() -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        acts = Acts(feed_of(here, told))
+        acts.do(Resync(type="resync", have=-1))
+        acts.do(Resync(type="resync", have=-1))
+        assert len(told.of("snapshot")) == 2

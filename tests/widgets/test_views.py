@@ -1,0 +1,175 @@
+"""Cards and boards as objects of Python: what they hold, how they show themselves, and what they leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import pytest
+
+from dvergr_nb.errors import BadInput, NoSuchRun
+from dvergr_nb.session import Session
+from dvergr_nb.widgets._base import VIEW_MIME
+from dvergr_nb.widgets.display import RunDisplay
+from dvergr_nb.widgets.run_board import RunBoard
+from dvergr_nb.widgets.run_card import RunCard
+from tests.widgets.told import Gate
+
+LIMIT_S = 30.0
+
+
+async def changed(view: Any, is_so: Any) -> None:
+    """Returns once the saved state is so."""
+    news = asyncio.Event()
+    view.observe(lambda _: news.set(), "snapshot")
+    async with asyncio.timeout(LIMIT_S):
+        while not is_so(json.loads(view.snapshot)["rows"]):
+            news.clear()
+            await news.wait()
+
+
+async def quick(ctx: Any) -> dict[str, float]:
+    return {"mean": 0.5}
+
+
+def test_the_package_and_its_session_come_without_anywidget() -> None:
+    code = "import sys, dvergr_nb; dvergr_nb.Session; sys.exit('anywidget' in sys.modules or 'ipywidgets' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+async def test_script_and_style_are_text_and_not_paths() -> None:
+    with Session(":memory:") as here:
+        board = RunBoard(here)
+        assert "export" in board._esm
+        assert ".dvergr" in board._css
+        board.close()
+
+
+async def test_a_card_holds_its_run_from_the_first_moment() -> None:
+    with Session(":memory:") as here:
+        gate = Gate()
+        run = here.job(gate.body, label="x")
+        card = RunCard(run, session=here)
+        assert [row["label"] for row in json.loads(card.snapshot)["rows"]] == ["x"]
+        gate.open()
+        await run.wait()
+        await changed(card, lambda rows: rows[0]["status"] == "completed")
+
+
+async def test_a_card_of_a_run_that_ended_saves_its_result() -> None:
+    with Session(":memory:") as here:
+        run = here.job(quick, label="x")
+        card = RunCard(run, session=here)
+        await run
+        await changed(card, lambda rows: "result" in rows[0])
+        assert json.loads(card.snapshot)["rows"][0]["result"] == "{'mean': 0.5}"
+
+
+async def test_a_card_of_an_old_run_shows_its_result_and_listens_no_more() -> None:
+    with Session(":memory:") as here:
+        run = here.job(quick, label="x")
+        await run
+        card = RunCard(run.id[-8:], session=here)
+        await changed(card, lambda rows: "result" in rows[0])
+        assert not card.feed.hub._cards
+
+
+async def test_a_card_of_a_used_key_is_the_card_of_the_first_run() -> None:
+    with Session(":memory:") as here:
+        first = here.job(quick, label="first", key="k")
+        await first
+        again = here.job(quick, label="again", key="k")
+        card = RunCard(again, session=here)
+        await again.admitted
+        await changed(card, lambda rows: [row["label"] for row in rows] == ["first"])
+        assert card.run_id == first.id
+
+
+async def test_a_card_needs_a_run_that_exists() -> None:
+    with Session(":memory:") as here, pytest.raises(NoSuchRun):
+        RunCard("deadbeef", session=here)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.5, "many"])
+async def test_a_board_needs_a_limit_of_at_least_one(limit: Any) -> None:
+    with Session(":memory:") as here, pytest.raises(BadInput, match="limit"):
+        RunBoard(here, limit=limit)
+
+
+async def test_a_run_is_shown_as_one_card_wherever_it_is_shown() -> None:
+    with Session(":memory:") as here:
+        here.display = display = RunDisplay(here)
+        run = here.job(quick, label="x")
+        first, second = run._repr_mimebundle_(), run._repr_mimebundle_()
+        assert first[VIEW_MIME] == second[VIEW_MIME]
+        assert run.card() is display.card(run)
+        await run
+
+
+async def test_a_bundle_holds_what_is_asked_for() -> None:
+    with Session(":memory:") as here:
+        display, run = RunDisplay(here), here.job(quick, label="x")
+        assert set(display.bundle(run)) == {"text/plain", "text/html", VIEW_MIME}
+        assert set(display.bundle(run, include={"text/plain"})) == {"text/plain"}
+        assert set(display.bundle(run, exclude={VIEW_MIME})) == {"text/plain", "text/html"}
+        await run
+
+
+async def test_text_and_html_are_constant_while_a_run_lives() -> None:
+    async def busy(ctx: Any) -> None:
+        ctx.progress(1, 2, label="half")
+        print("a line")
+        await gate.body(ctx)
+
+    with Session(":memory:") as here:
+        gate, display = Gate(), RunDisplay(here)
+        run = here.job(busy, label="x")
+        texts = {"text/plain", "text/html"}
+        queued = display.bundle(run, include=texts)
+        await run.admitted
+        await asyncio.sleep(0)
+        running = display.bundle(run, include=texts)
+        run.cancel()
+        assert queued == running == display.bundle(run, include=texts)
+        await run.wait()
+        assert "cancelled" in display.bundle(run)["text/plain"]
+
+
+async def test_names_are_escaped_in_html() -> None:
+    evil = '<script>alert("x")</script>'
+    with Session(":memory:") as here:
+        display = RunDisplay(here)
+        run = here.job(quick, label=evil, actor="<b>me</b>")
+        html = display.bundle(run)["text/html"]
+        assert "<script" not in html
+        assert "<b>" not in html
+        assert "&lt;script&gt;" in html
+        assert "<script" not in RunBoard(here, room=evil).bundle()["text/html"]
+        await run
+
+
+async def test_a_view_that_was_closed_is_forgotten() -> None:
+    with Session(":memory:") as here:
+        card = RunCard(here.job(quick, label="x"), session=here)
+        await here.drain()
+        await changed(card, lambda rows: "result" in rows[0])
+        card.unobserve_all()
+        card.close()
+        ghost = weakref.ref(card)
+        del card
+        for _ in range(3):
+            await asyncio.sleep(0)
+        gc.collect()
+        assert ghost() is None
+
+
+async def test_a_message_that_is_not_known_is_logged_and_does_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with Session(":memory:") as here:
+        board = RunBoard(here)
+        board._on_view_message(board, {"type": "launch", "id": "1"}, [])
+        assert "not known" in caplog.text

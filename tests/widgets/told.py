@@ -1,0 +1,77 @@
+"""What views are told, kept in order, and awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dvergr_nb.session import Session
+from dvergr_nb.widgets.feed import Feed, Scope
+from dvergr_nb.widgets.hub import Hub
+
+LIMIT_S = 30.0
+
+Message = Mapping[str, Any]
+
+
+class Told:
+    """The messages of one feed, and the states it saved."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.times: list[float] = []
+        self.saved: list[str] = []
+        self._news = asyncio.Event()
+
+    def send(self, message: Message) -> None:
+        self.messages.append(message)
+        self.times.append(asyncio.get_running_loop().time())
+        self._news.set()
+
+    def save(self, state: str) -> None:
+        self.saved.append(state)
+        self._news.set()
+
+    def of(self, kind: str) -> list[Message]:
+        return [message for message in self.messages if message["type"] == kind]
+
+    def rows(self) -> dict[str, Message]:
+        """What a view that heard every message shows, by label."""
+        rows: dict[str, Message] = {}
+        for message in self.messages:
+            if message["type"] == "snapshot":
+                rows = {}
+            if message["type"] in ("snapshot", "patch"):
+                rows |= {row["id"]: row for row in message["rows"]}
+                for run_id in message.get("gone", ()):
+                    rows.pop(run_id, None)
+        return {row["label"]: row for row in rows.values()}
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Returns once it is so; looked at after every message."""
+        async with asyncio.timeout(LIMIT_S):
+            while not is_so():
+                self._news.clear()
+                await self._news.wait()
+
+
+def feed_of(session: Session, told: Told, **scope: Any) -> Feed:
+    """A feed that has started."""
+    feed = Feed(Hub.of(session), send=told.send, save=told.save, scope=Scope(**scope))
+    feed.start()
+    return feed
+
+
+class Gate:
+    """A body that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def open(self) -> None:
+        self._event.set()
+
+    async def body(self, ctx: Any) -> str:
+        await self._event.wait()
+        return "done"
