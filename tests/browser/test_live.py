@@ -32,7 +32,7 @@ STARTS = (
 
 
 def test_cards_move_while_the_kernel_idles_and_while_a_cell_awaits(ready: Ready) -> None:
-    with ready(*STARTS, "waiting = asyncio.Event()\nawait waiting.wait()", setup=COUNTING, run=False) as seen:
+    with ready(*STARTS, "await one", setup=COUNTING, run=False) as seen:
         seen.run(0, 1, 2, 3)
         cards = [seen.card(name) for name in ("one", "two", "three")]
         moves(*(card.news for card in cards))
