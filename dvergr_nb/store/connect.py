@@ -43,7 +43,8 @@ _OUR_TABLES = "SELECT format('{}.{}', schema_name, table_name) FROM duckdb_table
 _LAST_IN_TABLE = "SELECT max(greatest(block_id, coalesce(list_max(additional_block_ids), -1))) FROM pragma_storage_info(?)"
 _LAST_OF_CATALOG = "SELECT max(block_id) FROM pragma_metadata_info()"
 _TABLES = "SELECT count(*), count(*) FILTER (schema_name = 'dv' AND table_name = 'schema_version') FROM duckdb_tables()"
-_ZONE = "SET TimeZone = 'UTC'"
+# Neither is taken over by a cursor. A progress bar would print into whatever cell is running.
+_SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
 _TENANT = "SET VARIABLE dvergr_tenant = ?"
 
 
@@ -100,7 +101,7 @@ class Instance:
         except duckdb.Error as problem:
             raise self.meaning(problem) from problem
         try:
-            con.execute(_ZONE)
+            con.execute(_SETTINGS)
             self._check_whole(con)
         except duckdb.Error as problem:
             con.close()
@@ -152,7 +153,7 @@ class Instance:
             if self._root is None:
                 raise Down
             found = self._mine.reader = Reader(self._root.cursor(), self.generation)
-            found.con.execute(_ZONE)
+            found.con.execute(_SETTINGS)
             found.con.execute(_TENANT, [self._tenant])
             self._cursors.add(found)
             return found

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dvergr_nb.errors import DvergrError
-from tests.store.making import opened, post
 from tests.store.making import message as message_of
+from tests.store.making import opened, post
 
 pytestmark = pytest.mark.crash
 
@@ -23,8 +23,8 @@ Mount = Callable[..., None]
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 24 MB."""
-    with mounted(tmp_path / "disk", "size=24m") as place:
+    """A disk of 48 MB."""
+    with mounted(tmp_path / "disk", "size=48m") as place:
         yield place
 
 
@@ -65,7 +65,7 @@ FILL = """
 
     place = Path(sys.argv[1])
     ballast = place / "ballast"
-    ballast.write_bytes(b"x" * 4_000_000)
+    ballast.write_bytes(b"x" * 20_000_000)
     store = opened(place / "a.duckdb")
     unit = admit()
     done(store, unit)
@@ -144,12 +144,11 @@ def test_a_folder_that_may_not_be_written_gets_one_clear_sentence(tmp_path: Path
     opened(folder / "a.duckdb").close()
     folder.chmod(0o555)
     (folder / "a.duckdb.lock").chmod(0o444)
-    as_nobody = "import os\nos.setgid(65534); os.setuid(65534)\n"
-    if os.geteuid() != 0:
-        as_nobody = ""
+    as_nobody = "    import os\n    if os.geteuid() == 0:\n        os.setgid(65534)\n        os.setuid(65534)\n    try:"
     try:
-        tmp_path.chmod(0o755)
-        (said,) = in_a_child(as_nobody + textwrap.dedent(OPEN), folder / "b.duckdb")
+        for parent in (tmp_path, *tmp_path.parents[:2]):
+            parent.chmod(0o755)
+        (said,) = in_a_child(OPEN.replace("    try:", as_nobody, 1), folder / "b.duckdb")
     finally:
         folder.chmod(0o755)
     assert said.startswith("StoreFailed no store can be written in")
