@@ -24,6 +24,8 @@ class Kernel:
         self.session: Session | None = None
         self.home: Home | None = None
         """The loop new sessions live on, where the extension has told us."""
+        self.lives_apart = False
+        """Whether sessions make a loop of their own: a terminal runs one only while a cell awaits."""
         self.config: dict[str, str] = {}
         """`path`, `tenant_id`, `user_id` and `room` of sessions that are opened without saying so."""
         self.on_open: Callable[[Session], object] | None = None
@@ -40,14 +42,18 @@ class Kernel:
             if is_same or before.handles():
                 before.close()  # the same file cannot be opened twice; live Runs refuse
         settings = {**{k: v for k, v in self.config.items() if k != "path"}, **{k: v for k, v in who.items() if v is not None}}
-        home = self.home if self.home is not None and not self.home.is_gone else None
-        self.session = Session(wanted, home=home, **settings)
+        self.session = Session(wanted, home=self._new_home(), **settings)
         self._closed_path = None
         if before is not None:
             before.close()
         if self.on_open is not None:
             self.on_open(self.session)
         return self.session
+
+    def _new_home(self) -> Home:
+        if self.home is not None and not self.home.is_gone:
+            return self.home
+        return Home.apart() if self.lives_apart else Home.here()
 
     def current(self) -> Session:
         """The current session; the first call opens the default store. Raises `SessionClosed` after `close`."""

@@ -30,6 +30,7 @@ class Extension:
         self.shell.register_magics(self.magics)
         self.completion.put_in()
         KERNEL.home = _home() or KERNEL.home
+        KERNEL.lives_apart = not hasattr(self.shell, "kernel")
         if hasattr(self.shell, "kernel"):
             KERNEL.on_open = show_widgets
             if KERNEL.session is not None and KERNEL.session.is_open and KERNEL.session.display is None:
@@ -45,6 +46,7 @@ class Extension:
         self.shell.configurables.remove(self.magics)
         self.completion.take_out()
         KERNEL.on_open = None
+        KERNEL.lives_apart = False
 
 
 class Leaving:

@@ -87,6 +87,7 @@ def admitted(begin: Callable[[], RunHandle], limit_s: float = ADMISSION_S) -> Ru
     try:
         with held():
             begun.append(begin())
+            begun[0].is_heard = True
             begun[0].admission.add_done_callback(answers.put)
         _wait(begun[0], answers, limit_s)
     except KeyboardInterrupt:

@@ -48,6 +48,8 @@ class RunHandle:
         """Set by the writer thread: what a sync caller that holds the loop may wait for."""
         self.ready: Future[None] = Future()
         """Set on the home loop, when the Run is admitted or refused."""
+        self.is_heard = False
+        """Whether somebody waits for the admission and will tell why it was refused."""
         self._done: Future[Run] = Future()
         self._value: Any = None
         self._problem: BaseException | None = None
@@ -178,6 +180,7 @@ class Admission:
         self._handle = handle
 
     def __await__(self) -> Generator[Any, None, RunHandle]:
+        self._handle.is_heard = True
         yield from asyncio.shield(asyncio.wrap_future(self._handle.ready)).__await__()
         return self._handle
 

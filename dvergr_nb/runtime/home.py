@@ -31,10 +31,11 @@ class Home:
         try:
             return cls(asyncio.get_running_loop(), threading.get_ident())
         except RuntimeError:
-            return cls._in_own_thread()
+            return cls.apart()
 
     @classmethod
-    def _in_own_thread(cls) -> Home:
+    def apart(cls) -> Home:
+        """A loop in a daemon thread of its own, for a program whose own loop runs only now and then."""
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="dvergr-loop", daemon=True)
         thread.start()

@@ -94,7 +94,8 @@ class Supervisor:
 
     def _refused(self, entry: Entry, problem: BaseException) -> None:
         self._asked.discard(entry)
-        log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
+        if not entry.handle.is_heard:
+            log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
         known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
         entry.handle.settle_refused(known)
 

@@ -134,6 +134,18 @@ def test_a_run_that_failed_is_one_line_where_it_is_awaited(notebook: Kernel) -> 
     assert line.startswith("RunFailed: 'bad' failed, error: ZeroDivisionError: division by zero (Run ")
 
 
+def test_a_run_that_the_store_refuses_is_said_once(notebook: Kernel) -> None:
+    notebook.run("from dvergr_nb.api import KERNEL\nfrom dvergr_nb.records.operation import Admit")
+    notebook.run("from tests.rigs.session import RefusingSession\nd.current_session().close()")
+    notebook.run("KERNEL.session = RefusingSession(':memory:')\nKERNEL.session.store.refused = (Admit,)")
+    since = len(notebook.messages)
+    (line,) = error_of(notebook.run("%%job\n1", may_fail=True))
+    assert line == "StoreFailed: the store refuses Admit"
+    notebook.run("await d.drain(30);")
+    assert [m for m in notebook.messages[since:] if m["msg_type"] == "stream"] == []
+    notebook.run("KERNEL.session.close()\nKERNEL.session = None")
+
+
 def test_tab_works_through_the_kernel(notebook: Kernel) -> None:
     notebook.run("%%job first -o r\n1")
     run_id = notebook.value("r.id")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,3 +108,38 @@ def test_unloading_without_a_store_is_harmless(terminal: Shell) -> None:
     extension.unload(terminal.shell)
     extension.unload(terminal.shell)
     assert KERNEL.session is None
+
+
+def test_a_store_opened_in_an_awaiting_cell_of_a_terminal_lives_on_when_the_cell_has_ended(terminal: Shell) -> None:
+    terminal.cell(
+        "import asyncio, dvergr_nb as d\nawait asyncio.sleep(0)\nsession = d.connect(':memory:')\nr = d.job(lambda: 7)"
+    )
+    assert not KERNEL.current().home.is_here
+    handle = terminal.value("r")
+    assert handle._done.result(30).status is RunStatus.COMPLETED
+    assert terminal.value("await r") == 7
+
+
+def test_in_a_plain_script_a_run_is_a_line_of_text(tmp_path: Path) -> None:
+    script = """
+import asyncio
+import dvergr_nb as d
+
+async def main():
+    run = d.job(lambda: 2, label="plain")
+    print(run)
+    print(await run)
+    print(run.card())
+
+d.connect(":memory:")
+asyncio.run(main())
+d.current_session().close()
+"""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    first, value, last = done.stdout.splitlines()
+    assert re.fullmatch(r"Run [0-9a-f]{8}: plain", first)
+    assert (value, last) == ("2", f"{first}, completed")

@@ -145,7 +145,7 @@ def test_a_refused_admission_is_raised_and_leaves_no_run(terminal: Shell) -> Non
     store: Any = session.store
     store.refused = (Admit,)
     assert isinstance(terminal.error("%%job\n1"), StoreFailed)
-    terminal.cell("await session.drain()")
+    terminal.value("import dvergr_nb as d\nawait d.drain(30)")
     assert session.runs() == []
     store.refused = ()
     terminal.cell("%%job -o r\n1")
