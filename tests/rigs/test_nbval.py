@@ -43,11 +43,11 @@ def test_another_output_fails_unless_only_running_is_asked(tmp_path: Path, works
 def test_ids_times_and_durations_may_differ(tmp_path: Path, workspace: Path) -> None:
     source = (
         "import uuid, datetime\n"
-        "print(uuid.uuid4(), uuid.uuid4().hex[:8], datetime.datetime.now(datetime.UTC), object(), '2m 14s', '3.2 s')"
+        "print(uuid.uuid4(), uuid.uuid4().hex[:8], datetime.datetime.now(datetime.UTC), object(), '2m 14s', '3.2 s', '1h 2m')"
     )
     printed = (
         "01939c2e-7c52-7000-8000-0123456789ab 89abcdef 2026-01-01 09:00:00.001000+00:00 "
-        "<object object at 0x7f0000000000> 1m 2s 12 ms\n"
+        "<object object at 0x7f0000000000> 1m 2s 12 ms 20s\n"
     )
     assert nbval(stored(tmp_path, source, printed), workspace).ok
 
