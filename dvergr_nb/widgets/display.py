@@ -8,6 +8,7 @@ from dvergr_nb.ids import RunId
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.session import Session
 from dvergr_nb.widgets import fallback
+from dvergr_nb.widgets.hub import Hub
 from dvergr_nb.widgets.run_card import RunCard
 
 
@@ -17,6 +18,7 @@ class RunDisplay:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._cards: dict[RunId, RunCard] = {}
+        session.home.post(Hub.of(session).watch_again)
 
     def card(self, handle: RunHandle) -> RunCard:
         """The live card of a Run; the same one as long as it is open."""

@@ -20,7 +20,9 @@ from dvergr_nb.widgets.hub import Hub
 FLUSH_S: Final = 0.055
 """Shortest time between two patches: with the beat, at most 20 messages a second."""
 SLICE: Final = 200
-"""Most rows that are turned into text in one go: about 5 ms of the loop."""
+"""Most rows in one patch: about 3 ms of the loop."""
+WHOLE: Final = 1_000
+"""Most rows in one snapshot, where the rows are ready: about 10 ms. A larger board follows in patches."""
 SAVE_S: Final = 5.0
 """Shortest time between two saved states while things change."""
 SAVE_END_S: Final = 0.5
@@ -161,10 +163,10 @@ class Feed:
         self._take_changes(len(self._changed))
         ordered = self._newest_first()
         self._rev += 1
-        self._send(self._snapshot(ordered[:SLICE]))
+        self._send(self._snapshot(ordered[:WHOLE]))
         if not self.is_live:
             self._rest()
-        for wire in ordered[SLICE:]:
+        for wire in ordered[WHOLE:]:
             self._changed[wire["id"]] = wire
         if self._changed:
             self._flush_soon()

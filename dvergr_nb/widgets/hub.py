@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
 
@@ -77,6 +78,11 @@ class Hub:
             self._is_watching = True
             self.session.watch_runs(self, self._hear)
 
+    def watch_again(self) -> None:
+        """Subscribes anew, where others have ended all subscriptions of the session."""
+        if self._is_watching and self.session.is_open:
+            self.session.watch_runs(self, self._hear)
+
     def remove(self, listener: Listener) -> None:
         """It is told no more. Without listeners nothing is watched."""
         self._boards.pop(listener, None)
@@ -94,15 +100,27 @@ class Hub:
     def _hear(self, event: Event) -> None:
         match event:
             case RunsSnapshot(runs=runs):
-                self.live = {run.id: run for run in runs}
+                before, self.live = self.live, {run.id: run for run in runs}
                 for run in runs:
                     self._tell(run, has_ended=False)
+                for run_id in before.keys() - self.live.keys():
+                    self._look_up(run_id)
             case RunFinished(run=run):
                 self.live.pop(run.id, None)
                 self._tell(run, has_ended=True)
             case RunStarted() | CancelRequested() | RunResumed() | RunProgressed() | RunActivity() | RunPartial():
                 self.live[event.run.id] = event.run
                 self._tell(event.run, has_ended=False)
+
+    def _look_up(self, run_id: RunId) -> None:
+        """Its end was not heard of: the store knows it."""
+
+        def known(read: Future[Run | None]) -> None:
+            run = read.result()
+            if run is not None and run_id not in self.live:
+                self._tell(run, has_ended=True)
+
+        self.session.home.in_thread(lambda: self.session.row_of(run_id), known)
 
     def _tell(self, run: Run, *, has_ended: bool) -> None:
         for listener in (*self._boards, *self._cards.get(run.id, ())):

@@ -58,7 +58,12 @@ class RunCard(RunView):
     def _complete(self, run: Run, read: Future[Timeline]) -> None:
         problem = read.exception()
         if problem is not None:
-            log.warning("the output of Run %s could not be read: %s", run.id, problem)
+            log.log(
+                logging.WARNING if self.session.is_open else logging.DEBUG,
+                "the output of Run %s could not be read: %s",
+                run.id,
+                problem,
+            )
             return
         drawn = read.result()
         self.feed.put(row(run, result=drawn.result, activities=drawn.activities))

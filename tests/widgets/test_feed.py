@@ -7,8 +7,11 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from dvergr_nb.records.run import Progress, live
 from dvergr_nb.session import Session
+from dvergr_nb.widgets import feed as feeds
 from dvergr_nb.widgets.feed import FLUSH_S, SLICE
 from tests.widgets.told import Gate, Told, feed_of
 
@@ -101,9 +104,12 @@ async def test_a_ping_is_answered_by_a_beat() -> None:
         await run.wait()
 
 
-async def test_a_resync_gives_the_whole_state_in_slices_newest_first() -> None:
+async def test_a_resync_gives_the_whole_state_newest_first_and_what_is_too_much_in_patches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeds, "WHOLE", 50)
     with session() as here:
-        count = 2 * SLICE + 10
+        count = 50 + SLICE + 10
         for number in range(count):
             here.job(quick, label=f"job {number}")
         await here.drain()
@@ -114,7 +120,7 @@ async def test_a_resync_gives_the_whole_state_in_slices_newest_first() -> None:
         told.times.clear()
         feed.resync()
         first = told.of("snapshot")[0]["rows"]
-        assert len(first) == SLICE
+        assert len(first) == 50
         assert first[0]["created"] == max(row["created"] for row in feed.rows.values())
         await told.until(lambda: len(told.rows()) == count)
         assert max(len(message["rows"]) for message in told.of("patch")) <= SLICE

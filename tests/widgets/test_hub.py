@@ -8,6 +8,7 @@ from typing import Any
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run
 from dvergr_nb.session import Session
+from dvergr_nb.widgets.display import RunDisplay
 from dvergr_nb.widgets.hub import BEATS_AT_ONCE, Hub
 from tests.widgets.told import Gate, Told, feed_of
 
@@ -80,3 +81,16 @@ async def test_a_view_that_fails_changes_no_run_and_no_other_view(caplog: Any) -
         await run
         await told.until(lambda: told.rows().get("x", {}).get("status") == "completed")
         assert "broken" in caplog.text
+
+
+async def test_views_go_on_after_an_unload_and_a_load_that_ended_all_subscriptions() -> None:
+    with Session(":memory:") as here:
+        gate, told = Gate(), Told()
+        run = here.job(gate.body, label="x")
+        await run.admitted
+        feed_of(here, told)
+        here.bus.unwatch_all()
+        gate.open()
+        await run.wait()
+        RunDisplay(here)
+        await told.until(lambda: told.rows()["x"]["status"] == "completed")
