@@ -84,14 +84,24 @@ def checked(message: Message) -> Message:
     _check_ids(message)
     if message.metadata:
         _check_metadata(message.metadata)
+    check_facts(message)
+    content = checked_content(message.content)
+    if content is message.content and not message.metadata:
+        return message
+    return _replaced(message, content)
+
+
+def checked_content(content: str) -> str:
+    """The text, mended. Raises `BadMessage` where it is no text or too long."""
+    if not isinstance(content, str) or len(content) > CONTENT_LIMIT:
+        raise BadMessage("invalid-content", f"content must be text of at most {CONTENT_LIMIT:,} characters")
+    return mended(content)
+
+
+def check_facts(message: Message) -> None:
+    """Raises `BadMessage` where a fact breaks a rule."""
     for fact in message.facts:
         _check_fact(fact, message.run_id)
-    if not isinstance(message.content, str) or len(message.content) > CONTENT_LIMIT:
-        raise BadMessage("invalid-content", f"content must be text of at most {CONTENT_LIMIT:,} characters")
-    mended_content = mended(message.content)
-    if mended_content is message.content and not message.metadata:
-        return message
-    return _replaced(message, mended_content)
 
 
 def _replaced(message: Message, content: str) -> Message:

@@ -124,9 +124,11 @@ class Entry:
 
     def _has_room(self, must: bool) -> bool:
         store = self.tools.store
-        if store.backlog() > BACKLOG_LIMIT and not self.on_loop:
+        waiting = store.backlog()
+        if waiting > BACKLOG_LIMIT and not self.on_loop:
             store.flush(SLOW_S)
-        if must or store.backlog() <= FLOOD_LIMIT:
+            waiting = store.backlog()
+        if must or waiting <= FLOOD_LIMIT:
             return True
         with self._counting:
             self._dropped += 1
@@ -168,24 +170,24 @@ class Entry:
 
     def _message(self, to: str, content: str, kind: str | None, facts: tuple[Fact, ...]) -> Message:
         row = self.row
-        return messages.checked(
-            Message(
-                id=self.tools.ids.message(),
-                tenant_id=row.tenant_id,
-                user_id=row.user_id,
-                room=row.room,
-                sender=row.actor,
-                to=to,
-                content=content,
-                reply_to=row.trigger,
-                thread_root_id=self.thread_root_id,
-                run_id=row.id,
-                type="agent/reply" if to == RUNS else "activity",
-                kind=kind,
-                facts=facts,
-                created_at=self.now(),
-            )
+        message = Message(
+            id=self.tools.ids.message(),
+            tenant_id=row.tenant_id,
+            user_id=row.user_id,
+            room=row.room,
+            sender=row.actor,
+            to=to,
+            content=messages.checked_content(content),
+            reply_to=row.trigger,
+            thread_root_id=self.thread_root_id,
+            run_id=row.id,
+            type="agent/reply" if to == RUNS else "activity",
+            kind=kind,
+            facts=facts,
+            created_at=self.now(),
         )
+        messages.check_facts(message)
+        return message
 
     async def in_thread(self, work: Callable[[], Any]) -> Any:
         """Runs a function of the body in a worker thread, to its end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -86,20 +87,28 @@ class RunHandle:
 
     async def wait(self, timeout: float | None = None) -> RunHandle:  # noqa: ASYNC109  # as asyncio.wait_for names it
         """The handle, once the Run has ended or waits. Raises `TimeoutError` after `timeout` seconds; the Run goes on."""
-        ended = asyncio.shield(asyncio.wrap_future(self._done))
         try:
-            await asyncio.wait_for(ended, timeout)
+            async with asyncio.timeout(timeout):
+                await self.settled()
         except TimeoutError:
             raise TimeoutError(
                 f"Run {short(self.id)} ({self.label!r}) has not ended within {timeout:g} s; it goes on"
             ) from None
+        self._done.result(0)
         return self
 
     async def settled(self) -> None:
         """Returns once it has ended, waits or was refused, and raises for none of them."""
-        here = asyncio.get_running_loop()
+        here, thread = asyncio.get_running_loop(), threading.get_ident()
         ended = here.create_future()
-        self._done.add_done_callback(lambda _: here.call_soon_threadsafe(_mark, ended))
+
+        def tell(_: Future[Run]) -> None:
+            if threading.get_ident() == thread:
+                _mark(ended)
+            else:
+                here.call_soon_threadsafe(_mark, ended)
+
+        self._done.add_done_callback(tell)
         await ended
 
     def __await__(self) -> Generator[Any, None, Any]:
