@@ -9,7 +9,7 @@ import re
 from dvergr_nb import errors
 from tests.contract.source import PACKAGE, modules, tree_of
 
-INSIDE = {"Stale"}
+INSIDE = {"Down", "Stale"}
 """Raised and caught within the store; no caller ever sees them."""
 
 DRAWN = re.compile(r"^(?P<indent>[│ ]*)[├└]── (?P<name>\w+)(?: \((?P<builtin>\w+)\))?")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import dvergr_nb
 from tests.contract.source import ROOT, tracked
@@ -32,7 +33,7 @@ def test_every_magic_of_the_readme_exists_and_every_magic_is_in_the_readme(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    shell = InteractiveShell()
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     before = {name for names in shell.magics_manager.magics.values() for name in names}
     dvergr_nb.load_ipython_extension(shell)
     after = {name for names in shell.magics_manager.magics.values() for name in names}
