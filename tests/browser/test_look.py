@@ -187,6 +187,7 @@ def looked(lab: Lab) -> Iterator[Looked]:
         for name in ("reindex the order archive", "train the forest", "fetch price history"):
             seen.card(name).shows("kernel gone")
         saw.look(seen, "gone")
+        notebook.theme("JupyterLab Light")
         notebook.wait_restarted()
         yield saw
 

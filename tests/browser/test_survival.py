@@ -64,7 +64,7 @@ def html_of(notebook: Path) -> str:
 
 
 def test_after_save_and_reload_the_cards_and_the_board_live_again(ready: Ready) -> None:
-    with ready(COUNTING, "%board", setup=BODIES) as seen:
+    with ready(COUNTING, "%board", setup=BODIES, fresh=True) as seen:
         seen.card("counts").shows("running")
         seen.notebook.save()
         seen.notebook.reload()
@@ -76,7 +76,7 @@ def test_after_save_and_reload_the_cards_and_the_board_live_again(ready: Ready) 
 
 
 def test_a_saved_notebook_whose_kernel_is_gone_shows_the_last_state(ready: Ready) -> None:
-    with ready(COUNTING, QUICK, setup=BODIES) as seen, saving_widgets(seen):
+    with ready(COUNTING, QUICK, setup=BODIES, fresh=True) as seen, saving_widgets(seen):
         seen.card("quick").shows("completed")
         seen.notebook.execute(WAIT_SAVED)
         seen.notebook.save()
