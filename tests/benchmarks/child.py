@@ -7,6 +7,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,8 +97,8 @@ class Child:
 def children(names: tuple[str, ...], folder: Path) -> Iterator[dict[str, Child]]:
     """Contenders that work in folders of their own below `folder`, ended at the end."""
     with contextlib.ExitStack() as stack:
-        started = {}
+        own, started = Path(tempfile.mkdtemp(dir=folder)), {}
         for name in names:
-            started[name] = Child(name, folder / name)
+            started[name] = Child(name, own / name)
             stack.callback(started[name].end)
         yield started

@@ -1,9 +1,9 @@
-"""Durable Runs, alone and many at once, beside the bare writer and the peers; what an admission takes; how long the loop is held."""
+"""Durable Runs, alone and many at once, beside the bare writer and the peers; admissions; how long the loop is held."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,9 +41,9 @@ def many(folder: Path, rounds: int, at_once: int) -> list[Row]:
 def admission(folder: Path, rounds: int) -> list[Row]:
     """What an admission takes alone, and how long the store holds the loop while it is fed."""
     with children(("ours", "bare"), folder) as started:
-        took = [block for _ in range(rounds) for block in (started["ours"].order("admit", 200),)]
-        bare = [block for _ in range(rounds) for block in (started["bare"].order("admit", 200),)]
+        pairs = [(started["ours"].order("admit", 200), started["bare"].order("admit", 200)) for _ in range(rounds)]
         held = {(name, at_once): _held(started[name], rounds, at_once) for at_once in (1, 16) for name in ("ours", "bare")}
+    took, bare = zip(*pairs, strict=True)
     rows = [_admitted("admission alone, p50", took, bare, 0.5, 2.0), _admitted("admission alone, p99", took, bare, 0.99, 15.0)]
     return rows + [_held_row(held, at_once) for at_once in (1, 16)]
 
@@ -82,7 +82,7 @@ def _more(what: str, values: dict[str, list[float]], other: str, least: float, *
     )
 
 
-def _ratios(values: dict[str, list[float]], other: str, best: type[min | max]) -> tuple[float, float]:  # type: ignore[valid-type]
+def _ratios(values: dict[str, list[float]], other: str, best: Callable[[Sequence[float]], float]) -> tuple[float, float]:
     """Of the best rounds, and the median over the rounds."""
     pairs = zip(values["ours"], values[other], strict=True)
     return best(values["ours"]) / best(values[other]), statistics.median(ours / theirs for ours, theirs in pairs)

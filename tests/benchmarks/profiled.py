@@ -27,7 +27,12 @@ class Way(NamedTuple):
     at_once: int
 
 
-WAYS: Final = {"one": Way("run", 600, 1), "16": Way("run", 3_000, 16), "64": Way("run", 6_000, 64), "admission": Way("admit", 600, 1)}
+WAYS: Final = {
+    "one": Way("run", 600, 1),
+    "16": Way("run", 3_000, 16),
+    "64": Way("run", 6_000, 64),
+    "admission": Way("admit", 600, 1),
+}
 RATE: Final = 400
 LINES: Final = 40
 
@@ -44,7 +49,11 @@ def profile(name: str, work: Path) -> int:
         sampler.wait()
         stacks = [_stack(line) for line in Path(raw.name).read_text().splitlines()]
     child.end()
-    print(f"{name}: {figure(block.each_ms)} ms and {figure(block.cpu_ms)} ms CPU per Run, {figure(block.per_second)} Runs/s; {busy()}")
+    print(
+        f"{name}: {figure(block.each_ms)} ms, {figure(block.cpu_ms)} ms CPU per Run, {figure(block.per_second)} Runs/s",
+        busy(),
+        sep="; ",
+    )
     _print(stacks)
     return 0
 

@@ -18,8 +18,8 @@ from tests.benchmarks.table import Row, best_and_median
 LISTED: Final = 10_000
 
 RUNS_BY_HAND: Final = """
-SELECT CAST(id AS VARCHAR) AS id, room, actor, kind, label, status, reason, error, tags, CAST("trigger" AS VARCHAR) AS "trigger",
-    CAST(parent AS VARCHAR) AS parent, created_at, started_at, updated_at, ended_at,
+SELECT CAST(id AS VARCHAR) AS id, room, actor, kind, label, status, reason, error, tags,
+    CAST("trigger" AS VARCHAR) AS "trigger", CAST(parent AS VARCHAR) AS parent, created_at, started_at, updated_at, ended_at,
     epoch(coalesce(ended_at, now()) - started_at) AS took, steps, revision, boot_id, user_id, profile_id, profile_version,
     profile_hash, template_version, program_kind, start_turn_count
 FROM dv.runs
@@ -90,9 +90,7 @@ def filled(folder: Path) -> Path:
     return path
 
 
-def _side_by_side(
-    ours: Callable[[], Any], hand: Callable[[], Any], rows: int, rounds: int
-) -> tuple[list[float], list[float]]:
+def _side_by_side(ours: Callable[[], Any], hand: Callable[[], Any], rows: int, rounds: int) -> tuple[list[float], list[float]]:
     assert len(ours()) == len(hand()) == rows
     took: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
