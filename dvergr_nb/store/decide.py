@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from dvergr_nb.errors import BadMessage, BadRun, MoveRefused, NoSuchMessage, ThreadBusy
+from dvergr_nb.errors import BadMessage, BadRun, DvergrError, MoveRefused, NoSuchMessage, ThreadBusy
 from dvergr_nb.ids import MessageId, RunId, short
 from dvergr_nb.records import message as messages
 from dvergr_nb.records import run as runs
@@ -102,13 +102,23 @@ def _root(draft: Draft, message: Message) -> MessageId:
 
 def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
     run = runs.checked(unit.run) if draft.careful else unit.run
-    if (same := _same(draft, run)) is not None:
+    if (same := draft.same_run(run.id)) is not None:
         return _admitted_before(draft, same, run)
+    try:
+        return _admitted_now(draft, unit, run)
+    except DvergrError:
+        # What stands in its way may be itself: a unit that is sent again long after it was stored.
+        if (same := draft.run(run.id)) is None:
+            raise
+        return _admitted_before(draft, same, run)
+
+
+def _admitted_now(draft: Draft, unit: Admit, run: Run) -> Admitted | KeyTaken:
     if run.status is not RunStatus.RUNNING:
         raise BadRun("invalid-run-status", f"a Run is admitted as running, not as {run.status.value!r}")
     key = unit.key and Key(run.tenant_id, run.room, mended(unit.key))
     if key and (first := draft.holder_of_key(key)) and (holder := draft.run(first)):
-        return KeyTaken(run=holder)
+        return KeyTaken(run=holder) if holder.id != run.id else _admitted_before(draft, holder, run)
     message = None if unit.message is None else _sound_trigger(draft, run, unit.message)
     if run.parent is not None:
         _check_parent(draft, run, run.parent)
@@ -119,15 +129,6 @@ def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
     if slot:
         draft.rows.slots[slot] = run.id
     return Admitted(run=run, thread_root_id=root)
-
-
-def _same(draft: Draft, run: Run) -> Run | None:
-    """This very Run, where it was admitted before."""
-    if same := draft.same_run(run.id):
-        return same
-    is_told = draft.remembered(run.trigger) is not None
-    caused = draft.caused_by(run.trigger, run.tenant_id, run.actor) if is_told else None
-    return caused if caused is not None and caused.id == run.id else None
 
 
 def _admitted_before(draft: Draft, there: Run, run: Run) -> Admitted:

@@ -27,7 +27,9 @@ THERE = "SELECT CAST(id AS VARCHAR), status FROM dv.runs WHERE id IN (SELECT unn
 SAID = "SELECT count(*) FROM dv.messages WHERE id IN (SELECT unnest(CAST(? AS UUID[])))"
 BROKEN = {
     "a Run still running": "SELECT count(*) FROM dv.runs WHERE status = 'running'",
-    "activity of an unknown Run": "SELECT count(*) FROM dv.messages m ANTI JOIN dv.runs r ON r.id = m.run_id WHERE run_id IS NOT NULL",
+    "activity of an unknown Run": """
+        SELECT count(*) FROM dv.messages m ANTI JOIN dv.runs r ON r.id = m.run_id WHERE run_id IS NOT NULL
+    """,
     "a Run without its trigger": 'SELECT count(*) FROM dv.runs r ANTI JOIN dv.messages m ON m.id = r."trigger"',
     "an id twice": "SELECT count(*) - count(DISTINCT id) FROM dv.messages",
     "an ended Run without its end": "SELECT count(*) FROM dv.runs WHERE (ended_at IS NULL) <> (status = 'waiting')",
@@ -35,7 +37,8 @@ BROKEN = {
         SELECT count(*) FROM dv.open_slots s JOIN dv.runs r ON r.id = s.run_id WHERE status <> 'waiting' OR reason <> 'approval'
     """,
     "a pause without an envelope": """
-        SELECT count(*) FROM dv.runs r ANTI JOIN dv.envelopes e ON e.run_id = r.id WHERE status = 'waiting' AND reason = 'approval'
+        SELECT count(*) FROM dv.runs r ANTI JOIN dv.envelopes e ON e.run_id = r.id
+        WHERE status = 'waiting' AND reason = 'approval'
     """,
     "a key of an unknown Run": "SELECT count(*) FROM dv.keys k ANTI JOIN dv.runs r ON r.id = k.run_id",
 }

@@ -158,7 +158,10 @@ def test_activity_has_a_row_per_fact_and_one_per_message_without_facts(store: St
     late = said(unit.run, created_at=at, content="later")
     done(store, late)
     rows = store.sql(
-        """SELECT content, actor, run_label, thread, "trigger", run_status, round(at_seconds) FROM activity ORDER BY created_at"""
+        """
+        SELECT content, actor, run_label, thread, "trigger", run_status, round(at_seconds)
+        FROM activity ORDER BY created_at
+        """
     ).rows
     assert [row[0] for row in rows] == ["a line", "later"]
     assert rows[1][1:] == ("researcher", "fit", unit.run.trigger, unit.run.trigger, "running", 90.0)

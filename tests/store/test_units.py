@@ -335,16 +335,20 @@ def test_a_run_whose_activity_was_lost_does_not_end_as_completed(store: Store) -
 def test_then_is_called_in_the_order_of_submission_after_the_futures_are_set(store: Store) -> None:
     seen: list[tuple[int, bool]] = []
     unit = admit()
-    futures = [store.submit(unit, lambda future: seen.append((0, future.done())))]
-    for n in range(1, 20):
-        futures.append(store.submit(said(unit.run), lambda future, n=n: seen.append((n, future.done()))))  # type: ignore[misc]
+    for n in range(20):
+        store.submit(said(unit.run) if n else unit, lambda future, n=n: seen.append((n, future.done())))  # type: ignore[misc]
     assert store.flush(30)
     assert seen == [(n, True) for n in range(20)]
 
 
 def test_all_that_a_batch_has_to_tell_is_one_wake_up() -> None:
     calls = []
-    store = opened(deliver=lambda fn: (calls.append(1), here(fn))[1])
+
+    def deliver(fn: Callable[[], None]) -> None:
+        calls.append(1)
+        here(fn)
+
+    store = opened(deliver=deliver)
     heard: list[object] = []
     with held(store):
         for _ in range(30):
@@ -366,7 +370,7 @@ def test_a_listener_that_raises_does_not_keep_the_others_from_being_told(store: 
 
     other = opened(deliver=deliver)
     with held(other):
-        other.submit(Post(message=message()), lambda _: 1 / 0)  # type: ignore[arg-type, return-value]
+        other.submit(Post(message=message()), lambda _: 1 / 0)  # type: ignore[arg-type]
         other.submit(Post(message=message()), lambda _: heard.append(1))
     assert other.flush(30)
     assert (len(heard), len(problems)) == (1, 1)
@@ -391,6 +395,14 @@ def test_what_was_queued_before_close_is_written(tmp_store_path: Path) -> None:
     again = opened(tmp_store_path)
     assert len(again.messages(MessageFilter())) == 500
     again.close()
+
+
+def test_an_admission_sent_again_after_its_end_is_answered_with_its_own_row(store: Store) -> None:
+    unit = admit(key="k")
+    done(store, unit)
+    ended = done(store, end(unit.run)).run
+    store._writer.known.places.clear()
+    assert done(store, unit) == Admitted(run=ended, thread_root_id=unit.run.trigger)
 
 
 def test_an_end_takes_only_its_own_tenant(store: Store) -> None:
