@@ -105,8 +105,10 @@ class Draft:
         if key not in self._by_cause and (run_id := self.known.by_cause.get(key)):
             self._by_cause[key] = run_id
         if key not in self._by_cause:
-            found = runs.by_trigger(self.con, trigger, tenant_id, actor)
-            self._by_cause[key] = self._runs.setdefault(found[0].id, found[0]).id if found else None
+            self._by_cause[key] = None
+            for found in runs.by_trigger(self.con, trigger, tenant_id, actor):
+                self._runs.setdefault(found.id, found)
+                self._by_cause[key] = found.id
         known = self._by_cause[key]
         return self.run(known) if known else None
 

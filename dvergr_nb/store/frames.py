@@ -25,6 +25,7 @@ from dvergr_nb.errors import BadFilter, DvergrError
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import LIVE_ONLY, RunStatus
+from dvergr_nb.store.reads import sendable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ LIMIT $limit
 """
 _TREE = """
 WITH RECURSIVE tree AS (
-    SELECT key, 0 AS depth FROM dv.my_run_rows WHERE key = CAST($root AS UUID) AND ($room IS NULL OR room = $room)
+    SELECT key, 0 AS depth FROM dv.my_run_rows WHERE key = TRY_CAST($root AS UUID) AND ($room IS NULL OR room = $room)
     UNION ALL
     SELECT child.key, tree.depth + 1 FROM dv.my_run_rows AS child JOIN tree ON child.parent_key = tree.key
     WHERE $room IS NULL OR child.room = $room
@@ -60,8 +61,8 @@ _MESSAGES = """
 SELECT * EXCLUDE (key, thread_key, run_key) FROM (
     SELECT * FROM dv.my_message_frame
     WHERE ($room IS NULL OR room = $room)
-      AND ($thread IS NULL OR thread_key = CAST($thread AS UUID))
-      AND ($run IS NULL OR run_key = CAST($run AS UUID))
+      AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
+      AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
       AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
     ORDER BY created_at DESC, key DESC
     LIMIT $limit
@@ -72,8 +73,8 @@ _ACTIVITY = """
 SELECT * EXCLUDE (key, place, thread_key, run_key) FROM (
     SELECT * FROM dv.my_activity_frame
     WHERE ($room IS NULL OR room = $room)
-      AND ($thread IS NULL OR thread_key = CAST($thread AS UUID))
-      AND ($run IS NULL OR run_key = CAST($run AS UUID))
+      AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
+      AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
       AND ($actor IS NULL OR actor = $actor)
       AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
     ORDER BY created_at DESC, key DESC, place DESC
@@ -165,6 +166,7 @@ def _parameters(known: type, wanted: Mapping[str, Any], without: str = "") -> Ma
 
 
 def _frame(store: Readable, statement: str, parameters: Mapping[str, Any], *, arrow: bool) -> pd.DataFrame | pa.Table:
+    parameters = sendable(parameters)
     if arrow:
         return _arrow(store, statement, parameters)
     import pandas as pd

@@ -50,7 +50,7 @@ FACTS = Table(
     ),
 )
 
-_PLACE = "SELECT tenant_id, room, CAST(thread_root_id AS VARCHAR) FROM dv.messages WHERE id = CAST(? AS UUID)"
+_PLACE = "SELECT tenant_id, room, CAST(thread_root_id AS VARCHAR) FROM dv.messages WHERE id = TRY_CAST(? AS UUID)"
 _PLACES = """
 SELECT CAST(id AS VARCHAR), tenant_id, room, CAST(thread_root_id AS VARCHAR)
 FROM dv.messages WHERE id IN (SELECT unnest(CAST(? AS UUID[])))

@@ -14,6 +14,7 @@ from dvergr_nb.records.message import Fact, Message
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Run
+from dvergr_nb.records.text import mended
 from dvergr_nb.store import messages, pauses, runs
 
 LIKE_LIMIT: Final = 20
@@ -21,7 +22,7 @@ NEAREST: Final = 3
 NEAREST_AMONG: Final = 2_000
 """Only the newest ids are compared by look."""
 
-_RUN = "SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.my_run_rows WHERE key = CAST(? AS UUID)"
+_RUN = "SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.my_run_rows WHERE key = TRY_CAST(? AS UUID)"
 _RUNS = """
 SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.my_run_rows
 WHERE ($room IS NULL OR room = $room)
@@ -35,7 +36,7 @@ LIMIT $limit
 """
 _TREE = """
 WITH RECURSIVE tree AS (
-    SELECT key, 0 AS depth FROM dv.my_run_rows WHERE key = CAST($root AS UUID) AND ($room IS NULL OR room = $room)
+    SELECT key, 0 AS depth FROM dv.my_run_rows WHERE key = TRY_CAST($root AS UUID) AND ($room IS NULL OR room = $room)
     UNION ALL
     SELECT child.key, tree.depth + 1 FROM dv.my_run_rows AS child JOIN tree ON child.parent_key = tree.key
     WHERE $room IS NULL OR child.room = $room
@@ -45,12 +46,12 @@ FROM tree JOIN dv.my_run_rows AS r ON r.key = tree.key
 ORDER BY tree.depth, r.started_at, r.key
 LIMIT $limit
 """
-_MESSAGE = "SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows WHERE key = CAST(? AS UUID)"
+_MESSAGE = "SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows WHERE key = TRY_CAST(? AS UUID)"
 _MESSAGES = """
 SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows
 WHERE ($room IS NULL OR room = $room)
-  AND ($thread IS NULL OR thread_key = CAST($thread AS UUID))
-  AND ($run IS NULL OR run_key = CAST($run AS UUID))
+  AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
+  AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
   AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
 ORDER BY created_at DESC, key DESC
 LIMIT $limit
@@ -60,8 +61,8 @@ SELECT CAST(message_id AS VARCHAR), CAST(id AS VARCHAR), CAST(run_id AS VARCHAR)
     outcome, critical, happened_at
 FROM dv.my_activities WHERE message_id IN (SELECT unnest(CAST(? AS UUID[]))) ORDER BY message_id, place
 """
-_ENVELOPES = "SELECT id, kind, body FROM dv.my_envelopes WHERE run_id = CAST(? AS UUID) ORDER BY place"
-_CAUSES = "SELECT CAST(cause_id AS VARCHAR) FROM dv.my_causes WHERE run_id = CAST(? AS UUID) ORDER BY noted_at, cause_id"
+_ENVELOPES = "SELECT id, kind, body FROM dv.my_envelopes WHERE run_id = TRY_CAST(? AS UUID) ORDER BY place"
+_CAUSES = "SELECT CAST(cause_id AS VARCHAR) FROM dv.my_causes WHERE run_id = TRY_CAST(? AS UUID) ORDER BY noted_at, cause_id"
 _LIKE = """
 SELECT CAST(id AS VARCHAR) AS id FROM dv.my_runs
 WHERE starts_with(CAST(id AS VARCHAR), $piece) OR ends_with(CAST(id AS VARCHAR), $piece)
@@ -70,18 +71,25 @@ ORDER BY started_at DESC, dv.my_runs.id DESC LIMIT $limit
 _NEWEST = "SELECT CAST(id AS VARCHAR) FROM dv.my_runs ORDER BY started_at DESC LIMIT ?"
 
 
+def sendable(parameters: Any) -> Any:
+    """Parameters with their text mended: what is no Unicode cannot be asked for, so it finds nothing."""
+    if isinstance(parameters, Mapping):
+        return {name: mended(value) if isinstance(value, str) else value for name, value in parameters.items()}
+    return [mended(value) if isinstance(value, str) else value for value in parameters]
+
+
 def run(con: duckdb.DuckDBPyConnection, run_id: RunId) -> Run | None:
     """The Run of that id."""
-    found = con.execute(_RUN, [run_id]).fetchall()
+    found = con.execute(_RUN, sendable([run_id])).fetchall()
     return runs.from_row(found[0]) if found else None
 
 
 def listed(con: duckdb.DuckDBPyConnection, wanted: RunFilter) -> Sequence[Run]:
     """Runs newest first, or a tree breadth first; an unknown root has none."""
     if wanted.tree is not None:
-        found = con.execute(_TREE, {"root": wanted.tree, "room": wanted.room, "limit": wanted.limit}).fetchall()
+        found = con.execute(_TREE, sendable({"root": wanted.tree, "room": wanted.room, "limit": wanted.limit})).fetchall()
     else:
-        found = con.execute(_RUNS, run_parameters(wanted)).fetchall()
+        found = con.execute(_RUNS, sendable(run_parameters(wanted))).fetchall()
     return [runs.from_row(each) for each in found]
 
 
@@ -100,13 +108,13 @@ def run_parameters(wanted: RunFilter) -> Mapping[str, Any]:
 
 def message(con: duckdb.DuckDBPyConnection, message_id: MessageId) -> Message | None:
     """The message of that id."""
-    found = _with_facts(con, con.execute(_MESSAGE, [message_id]).fetchall())
+    found = _with_facts(con, con.execute(_MESSAGE, sendable([message_id])).fetchall())
     return found[0] if found else None
 
 
 def said(con: duckdb.DuckDBPyConnection, wanted: MessageFilter) -> Sequence[Message]:
     """Messages oldest first; a limit keeps the last ones."""
-    found = con.execute(_MESSAGES, message_parameters(wanted)).fetchall()
+    found = con.execute(_MESSAGES, sendable(message_parameters(wanted))).fetchall()
     return _with_facts(con, found[::-1])
 
 
@@ -125,17 +133,17 @@ def _with_facts(con: duckdb.DuckDBPyConnection, found: Sequence[Sequence[Any]]) 
 
 def envelopes(con: duckdb.DuckDBPyConnection, run_id: RunId) -> Sequence[Envelope]:
     """What a paused Run waits for, in order."""
-    return [pauses.from_row(row) for row in con.execute(_ENVELOPES, [run_id]).fetchall()]
+    return [pauses.from_row(row) for row in con.execute(_ENVELOPES, sendable([run_id])).fetchall()]
 
 
 def causes(con: duckdb.DuckDBPyConnection, run_id: RunId) -> Sequence[RunId]:
     """Whose end the Run has observed."""
-    return [row[0] for row in con.execute(_CAUSES, [run_id]).fetchall()]
+    return [row[0] for row in con.execute(_CAUSES, sendable([run_id])).fetchall()]
 
 
 def ids_like(con: duckdb.DuckDBPyConnection, piece: str) -> Sequence[RunId]:
     """Ids that begin or end with the piece, newest first."""
-    found = con.execute(_LIKE, {"piece": piece.lower(), "limit": LIKE_LIMIT}).fetchall()
+    found = con.execute(_LIKE, sendable({"piece": piece.lower(), "limit": LIKE_LIMIT})).fetchall()
     return [row[0] for row in found]
 
 

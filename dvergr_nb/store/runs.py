@@ -44,7 +44,7 @@ RUNS = Table(
     ),
 )
 
-_BY_ID = "SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.run_rows WHERE key = CAST(? AS UUID)"
+_BY_ID = "SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.run_rows WHERE key = TRY_CAST(? AS UUID)"
 _BY_IDS = """
 SELECT * EXCLUDE (key, trigger_key, parent_key) FROM dv.run_rows WHERE key IN (SELECT unnest(CAST(? AS UUID[])))
 """
