@@ -58,6 +58,14 @@ ORDER BY tree.depth, r.started_at, r.id
 LIMIT $limit
 """
 _MESSAGES = """
+SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_frame
+WHERE ($room IS NULL OR room = $room)
+  AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
+  AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
+  AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
+ORDER BY created_at, key
+"""
+_LAST_MESSAGES = """
 SELECT * EXCLUDE (key, thread_key, run_key) FROM (
     SELECT * FROM dv.my_message_frame
     WHERE ($room IS NULL OR room = $room)
@@ -70,6 +78,15 @@ SELECT * EXCLUDE (key, thread_key, run_key) FROM (
 ORDER BY created_at, key
 """
 _ACTIVITY = """
+SELECT * EXCLUDE (key, place, thread_key, run_key) FROM dv.my_activity_frame
+WHERE ($room IS NULL OR room = $room)
+  AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
+  AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
+  AND ($actor IS NULL OR actor = $actor)
+  AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
+ORDER BY created_at, key, place
+"""
+_LAST_ACTIVITY = """
 SELECT * EXCLUDE (key, place, thread_key, run_key) FROM (
     SELECT * FROM dv.my_activity_frame
     WHERE ($room IS NULL OR room = $room)
@@ -142,7 +159,9 @@ def messages(store: Readable, *, arrow: bool = False, **wanted: Unpack[MessageFi
     """One row per message, oldest first; a limit keeps the last ones. Raises `BadFilter`."""
     _check_names(wanted, MessageFilters)
     MessageFilter(limit=wanted.get("limit"))
-    return _frame(store, _MESSAGES, _parameters(MessageFilters, wanted), arrow=arrow)
+    if wanted.get("limit") is None:
+        return _frame(store, _MESSAGES, _parameters(MessageFilters, wanted, without="limit"), arrow=arrow)
+    return _frame(store, _LAST_MESSAGES, _parameters(MessageFilters, wanted), arrow=arrow)
 
 
 @overload
@@ -153,7 +172,9 @@ def activity(store: Readable, *, arrow: bool = False, **wanted: Unpack[ActivityF
     """One row per fact, and one per activity message without facts, joined to its Run; oldest first. Raises `BadFilter`."""
     _check_names(wanted, ActivityFilters)
     MessageFilter(limit=wanted.get("limit"))
-    return _frame(store, _ACTIVITY, _parameters(ActivityFilters, wanted), arrow=arrow)
+    if wanted.get("limit") is None:
+        return _frame(store, _ACTIVITY, _parameters(ActivityFilters, wanted, without="limit"), arrow=arrow)
+    return _frame(store, _LAST_ACTIVITY, _parameters(ActivityFilters, wanted), arrow=arrow)
 
 
 def _check_names(wanted: Mapping[str, Any], known: type) -> None:
@@ -172,7 +193,14 @@ def _frame(store: Readable, statement: str, parameters: Mapping[str, Any], *, ar
     import pandas as pd
 
     frame: pd.DataFrame = store.read(lambda con: con.execute(statement, parameters).df())
-    return frame.astype({name: _dtype(frame, name, pd.CategoricalDtype(list(STATUSES))) for name in frame.columns})
+    status = pd.CategoricalDtype(list(STATUSES))
+    for name in frame.columns:
+        wanted = _dtype(frame, name, status)
+        # Columns that are right already are not copied: a frame may have a million rows.
+        if wanted != frame[name].dtype:
+            is_void = frame[name].isna().all()
+            frame[name] = pd.Series(None, index=frame.index, dtype=wanted) if is_void else frame[name].astype(wanted)
+    return frame
 
 
 def _dtype(frame: pd.DataFrame, name: str, status: pd.CategoricalDtype) -> Any:
