@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import datetime as dt
 import logging
 import os
@@ -94,6 +95,8 @@ class Store:
         self.orphaned: Final = tuple(orphaned)
         """The Runs that were found running at open, and failed as orphaned."""
         self._writer.start()
+        # A daemon thread that the end of Python meets inside DuckDB would end the process with an abort.
+        atexit.register(self.close)
 
     def _begun(self, con: duckdb.DuckDBPyConnection) -> tuple[int, Sequence[RunId]]:
         opener, now = self._opener, self._opener.clock.now()
@@ -231,6 +234,7 @@ class Store:
         if self._closed:
             return
         self._closed = True
+        atexit.unregister(self.close)
         self._writer.errand(self._ended, is_last=True)
         self._writer.join()
         self._instance.close(for_good=True)

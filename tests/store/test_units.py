@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from dvergr_nb.errors import BadRun, MoveRefused, NoSuchMessage, SessionClosed, ThreadBusy
+from dvergr_nb.errors import BadRun, MoveRefused, NoSuchMessage, ThreadBusy
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.message import Fact
 from dvergr_nb.records.operation import (
@@ -21,8 +19,6 @@ from dvergr_nb.records.operation import (
     Noted,
     Opened,
     OpenRoom,
-    Post,
-    Posted,
     Resume,
 )
 from dvergr_nb.records.query import MessageFilter, RunFilter
@@ -34,12 +30,9 @@ from tests.store.making import (
     admit,
     done,
     end,
-    held,
-    here,
     message,
     message_id,
     now,
-    opened,
     pause,
     post,
     reply,
@@ -330,71 +323,6 @@ def test_a_run_whose_activity_was_lost_does_not_end_as_completed(store: Store) -
     assert isinstance(lost, Moved)
     assert (lost.run.status, lost.run.reason) == (RunStatus.FAILED, "record-lost")
     assert store.run(unit.run.id) == lost.run
-
-
-def test_then_is_called_in_the_order_of_submission_after_the_futures_are_set(store: Store) -> None:
-    seen: list[tuple[int, bool]] = []
-    unit = admit()
-    for n in range(20):
-        store.submit(said(unit.run) if n else unit, lambda future, n=n: seen.append((n, future.done())))  # type: ignore[misc]
-    assert store.flush(30)
-    assert seen == [(n, True) for n in range(20)]
-
-
-def test_all_that_a_batch_has_to_tell_is_one_wake_up() -> None:
-    calls = []
-
-    def deliver(fn: Callable[[], None]) -> None:
-        calls.append(1)
-        here(fn)
-
-    store = opened(deliver=deliver)
-    heard: list[object] = []
-    with held(store):
-        for _ in range(30):
-            store.submit(Post(message=message()), lambda future: heard.append(future.result()))
-    assert store.flush(30)
-    assert (len(calls), len(heard)) == (1, 30)
-    store.close()
-
-
-def test_a_listener_that_raises_does_not_keep_the_others_from_being_told(store: Store) -> None:
-    heard = []
-    problems = []
-
-    def deliver(fn: Callable[[], None]) -> None:
-        try:
-            fn()
-        except ZeroDivisionError as problem:
-            problems.append(problem)
-
-    other = opened(deliver=deliver)
-    with held(other):
-        other.submit(Post(message=message()), lambda _: 1 / 0)  # type: ignore[arg-type]
-        other.submit(Post(message=message()), lambda _: heard.append(1))
-    assert other.flush(30)
-    assert (len(heard), len(problems)) == (1, 1)
-    other.close()
-
-
-def test_a_closed_store_answers_with_session_closed() -> None:
-    store = opened()
-    store.close()
-    store.close()
-    with pytest.raises(SessionClosed):
-        done(store, Post(message=message()))
-    with pytest.raises(SessionClosed):
-        store.runs(RunFilter())
-
-
-def test_what_was_queued_before_close_is_written(tmp_store_path: Path) -> None:
-    store = opened(tmp_store_path)
-    futures = [store.submit(Post(message=message())) for _ in range(500)]
-    store.close()
-    assert all(isinstance(future.result(0), Posted) for future in futures)
-    again = opened(tmp_store_path)
-    assert len(again.messages(MessageFilter())) == 500
-    again.close()
 
 
 def test_an_admission_sent_again_after_its_end_is_answered_with_its_own_row(store: Store) -> None:
