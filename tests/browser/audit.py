@@ -53,7 +53,7 @@ FAULTS: Final = """() => {
     if (role && !roles.has(role)) say(node, 'no known role');
     if (within[role] && !within[role].includes(parent(node))) say(node, `a ${role} outside its parent`);
     const isPlain = node.checkVisibility({ visibilityProperty: true });
-    if (node.matches('button, [role=button]') && !name(node)) say(node, 'a button without a name');
+    if (isPlain && node.matches('button') && !name(node)) say(node, 'a button without a name');
     if (node.matches('input') && !node.getAttribute('aria-label')) say(node, 'a field without a name');
     const needsName = node.matches('[role=img], [role=grid], [role=progressbar], [role=group]');
     if (needsName && isPlain && !node.getAttribute('aria-label')) say(node, 'no name');
