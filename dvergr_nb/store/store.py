@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 READ_WAIT_S: Final = 2.0
 """How long a read waits for what was submitted before it."""
 
+READ_ATTEMPTS: Final = 3
+"""How often a read is asked again after the database was opened anew under it."""
+
 Value = TypeVar("Value")
 
 
@@ -160,14 +163,15 @@ class Store:
     def read(self, ask: Callable[[duckdb.DuckDBPyConnection], Value]) -> Value:
         """Asks with a cursor of this thread, after what was said before. Never raises an error of DuckDB itself."""
         self.flush(READ_WAIT_S)
-        generation = self._instance.generation
-        try:
-            return self._asked(ask)
-        except (Down, duckdb.InterruptException):
-            logger.debug("a read of %s met a reopening, and is asked again", self.path)
-        except FATAL as problem:
-            logger.warning("a read of %s failed, it is opened again: %s", self.path, first_line(problem))
-        self._reopen(generation)
+        for _ in range(READ_ATTEMPTS):
+            generation = self._instance.generation
+            try:
+                return self._asked(ask)
+            except (Down, duckdb.InterruptException):
+                logger.debug("a read of %s met a reopening, and is asked again", self.path)
+            except FATAL as problem:
+                logger.warning("a read of %s failed, it is opened again: %s", self.path, first_line(problem))
+            self._reopen(generation)
         try:
             return self._asked(ask)
         except (Down, duckdb.InterruptException, *FATAL) as problem:
