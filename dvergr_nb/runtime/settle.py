@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from dvergr_nb.errors import BadInput, Refused, SessionClosed
 from dvergr_nb.ids import short
+from dvergr_nb.records import pause
 from dvergr_nb.records.operation import Answer, End
 from dvergr_nb.records.pause import Envelope
-from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus
+from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.body import Done, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
@@ -54,22 +55,40 @@ def ending(outcome: object, stop: Stop | None) -> Ending:
         return Ending(status=RunStatus.CANCELLED, reason=stop.reason)
     if stop is not None:
         return Ending(status=RunStatus.FAILED, reason=stop.reason, error=stop.detail or None)
+    try:
+        return _came_to(outcome)
+    except BadInput as problem:
+        return _failed(problem)
+
+
+def _came_to(outcome: object) -> Ending:
+    """What a body returned or raised. Raises `BadInput` where it returned what cannot be written down."""
     match outcome:
         case Pause(reason=reason, envelopes=envelopes, reply=reply):
-            return _waiting(reason, envelopes, reply)
+            return _waiting(checked_word(reason, "reason"), envelopes, _text(reply))
         case Done(value=value, reply=reply, reason=reason):
-            return Ending(status=RunStatus.COMPLETED, reason=reason, reply=reply, value=value)
+            word = None if reason is None else checked_word(reason, "reason")
+            return Ending(status=RunStatus.COMPLETED, reason=word, reply=_text(reply), value=value)
         case BaseException() as problem:
             return _failed(problem)
         case other:
             return _failed(TypeError(f"a body returns Done or Pause, not {type(other).__name__}"))
 
 
-def _waiting(reason: str, envelopes: tuple[Envelope, ...], reply: str | None) -> Ending:
-    if (reason in PAUSES) != bool(envelopes):
+def _text(reply: object) -> str | None:
+    if not isinstance(reply, str | None):
+        raise BadInput(f"the reply of a Run is text or None, not {type(reply).__name__}")
+    return reply
+
+
+def _waiting(reason: str, envelopes: object, reply: str | None) -> Ending:
+    if not isinstance(envelopes, tuple | list):
+        raise BadInput(f"envelopes of a pause are a tuple, not {type(envelopes).__name__}")
+    asked = tuple(pause.checked(envelope) for envelope in envelopes)
+    if (reason in PAUSES) != bool(asked):
         rule = "needs an envelope for a person to decide" if reason in PAUSES else "has no envelopes"
-        return _failed(ValueError(f"a Run that waits for {reason} {rule}"))
-    return Ending(status=RunStatus.WAITING, reason=reason, envelopes=envelopes, reply=reply)
+        raise BadInput(f"a Run that waits for {reason} {rule}")
+    return Ending(status=RunStatus.WAITING, reason=reason, envelopes=asked, reply=reply)
 
 
 def _failed(problem: BaseException) -> Ending:
@@ -85,27 +104,27 @@ def _failed(problem: BaseException) -> Ending:
 def described(problem: BaseException) -> str:
     """The exception's type and text, as the record keeps them."""
     try:
-        text = str(problem)
-    except Exception as worse:  # noqa: BLE001  # the exception's own code, so part of the body
+        text = clipped(str(problem), ERROR_LIMIT)
+    except BaseException as worse:  # noqa: BLE001  # the exception's own code, so part of the body, and it ends nothing else
         text = f"(its text could not be made: {type(worse).__name__})"
-    return clipped(mended(f"{type(problem).__name__}: {text}" if text else type(problem).__name__), ERROR_LIMIT)
+    return mended(clipped(f"{type(problem).__name__}: {text}" if text else type(problem).__name__, ERROR_LIMIT))
 
 
 def told(problem: BaseException) -> str:
     """The traceback as text, without the frames of this package."""
-    summary = traceback.TracebackException.from_exception(problem, capture_locals=False)
-    summary.stack = traceback.StackSummary.from_list([f for f in summary.stack if not f.filename.startswith(OWN_CODE)])
     try:
-        return clipped(mended("".join(summary.format())), TRACEBACK_LIMIT)
-    except Exception as worse:  # noqa: BLE001  # likewise
+        summary = traceback.TracebackException.from_exception(problem, capture_locals=False)
+        summary.stack = traceback.StackSummary.from_list([f for f in summary.stack if not f.filename.startswith(OWN_CODE)])
+        return mended(clipped("".join(summary.format()), TRACEBACK_LIMIT))
+    except BaseException as worse:  # noqa: BLE001  # likewise
         return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
 
 
 def write_end(store: Store, home: Home, end: End, then: Callable[[Future[Answer]], object]) -> None:
     """Writes the end until it is written. The Run stays live meanwhile; `then` hears of it once, on the home loop.
 
-    Two answers are final: the row has left the status that the move starts from, or the store was closed. Where the output
-    itself is refused, the end is written without it, as failed, `record-lost`.
+    Final answers: the row has left the status that the move starts from, the store was closed, or the bare end breaks a rule.
+    Where the output itself is refused, the end is written without it, as failed, `record-lost`.
     """
     _Writing(store, home, end, then).attempt()
 
@@ -121,13 +140,13 @@ class _Writing:
 
     def _judge(self, answer: Future[Answer]) -> None:
         problem = answer.exception()
-        if problem is None or isinstance(problem, (Refused, SessionClosed)):
+        if isinstance(problem, BadInput) and (self._end.messages or self._end.envelopes):
+            self._end = _without_output(self._end, problem)
+            self.attempt()
+        elif problem is None or isinstance(problem, (Refused, SessionClosed, BadInput)):
             if self._warned and problem is None:
                 log.info("the end of Run %s is written now", short(self._end.run_id))
             self._then(answer)
-        elif isinstance(problem, BadInput) and self._end.messages:
-            self._end = _without_output(self._end, problem)
-            self.attempt()
         else:
             self._try_again(problem)
 
