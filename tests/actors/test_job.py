@@ -113,8 +113,8 @@ async def test_more_functions_than_threads_wait_for_one_and_can_be_cancelled_the
 
 
 def test_the_durable_text_of_a_result_stays_short_however_large_the_value_is():
-    assert len(brief(list(range(10_000_000)))) <= REPLY_LIMIT
-    assert len(brief("x" * 10_000_000)) == REPLY_LIMIT
+    assert len(brief(list(range(10_000_000))) or "") <= REPLY_LIMIT
+    assert len(brief("x" * 10_000_000) or "") == REPLY_LIMIT
     assert brief(None) is None
 
 
@@ -123,4 +123,4 @@ def test_a_value_whose_repr_raises_is_still_on_record():
         def __repr__(self):
             raise RuntimeError
 
-    assert "Hostile" in brief(Hostile())
+    assert "Hostile" in (brief(Hostile()) or "")

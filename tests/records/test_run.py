@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ NOW = SystemClock().now()
 
 
 def run(**fields):
-    facts = {
+    facts: dict[str, Any] = {
         "id": IDS.run(),
         "tenant_id": "t",
         "user_id": "u",
@@ -38,7 +39,7 @@ def run(**fields):
 
 def message(**fields):
     new = IDS.message()
-    facts = {
+    facts: dict[str, Any] = {
         "id": new,
         "tenant_id": "t",
         "user_id": "u",
@@ -48,6 +49,11 @@ def message(**fields):
         "created_at": NOW,
     }
     return Message(**facts | fields)
+
+
+def fact(**fields: Any) -> Fact:
+    facts: dict[str, Any] = {"id": IDS.message(), "kind": "tool", "verb": "invoke"}
+    return Fact(**facts | fields)
 
 
 def test_ids_are_ordered_by_time_even_within_one_millisecond():
@@ -162,7 +168,7 @@ def test_a_surrogate_pair_split_in_two_is_one_character_again():
         ({"content": "x" * 4_000_001}, "invalid-content"),
         ({"facts": (Fact(id="x", kind="tool", verb="invoke"),)}, "invalid-activity"),
         ({"facts": (Fact(id=IDS.message(), kind="", verb="invoke"),)}, "invalid-activity"),
-        ({"facts": (Fact(id=IDS.message(), kind="tool", verb="invoke", critical="yes"),)}, "invalid-activity"),
+        ({"facts": (fact(critical="yes"),)}, "invalid-activity"),
         ({"run_id": IDS.run(), "facts": (Fact(id=IDS.message(), run_id=IDS.run(), kind="a", verb="b"),)}, "invalid-activity"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),

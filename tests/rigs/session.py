@@ -24,17 +24,25 @@ class Refusing:
         self.real = store
         self.refused: tuple[type, ...] = ()
         self.tries = 0
+        self._tried = asyncio.Event()
         self._deliver = deliver
 
     def submit(self, unit: Unit, then: Then | None = None) -> Future[Answer]:
         if not isinstance(unit, self.refused):
             return self.real.submit(unit, then)
         self.tries += 1
+        self._deliver(self._tried.set)
         answer: Future[Answer] = Future()
         answer.set_exception(StoreFailed("store", f"the store refuses {type(unit).__name__}"))
         if then is not None:
             self._deliver(lambda: then(answer))
         return answer
+
+    async def until_refused(self, times: int) -> None:
+        """Returns once so many operations were refused."""
+        while self.tries < times:
+            self._tried.clear()
+            await self._tried.wait()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)

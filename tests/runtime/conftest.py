@@ -16,7 +16,7 @@ def opened() -> Callable[..., AbstractAsyncContextManager[RefusingSession]]:
 
     @asynccontextmanager
     async def open_one(path: str = ":memory:", **who: str) -> AsyncIterator[RefusingSession]:
-        session = RefusingSession(path, **who)
+        session = RefusingSession(path, tenant_id=who.get("tenant_id"), user_id=who.get("user_id"))
         try:
             yield session
         finally:

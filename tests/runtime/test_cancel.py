@@ -166,8 +166,7 @@ async def test_law_5_a_worker_thread_that_never_checks_stays_live_until_its_func
             return "late"
 
         run = session.job(work)
-        while not began.is_set():
-            await asyncio.sleep(0.005)
+        await asyncio.to_thread(began.wait, 30)
         run.cancel()
         live = session.active_runs()[0]
         assert (live.status, live.place, live.checks) == (RunStatus.CANCELLING, "thread", False)
@@ -186,8 +185,7 @@ async def test_a_worker_thread_that_checks_stops_at_its_next_check(opened):
                 ctx.checkpoint()
 
         run = session.job(work)
-        while not began.is_set():
-            await asyncio.sleep(0.005)
+        await asyncio.to_thread(began.wait, 30)
         run.cancel()
         await run.wait()
         assert run.row.status is RunStatus.CANCELLED

@@ -89,8 +89,7 @@ async def test_case_5_a_refused_end_leaves_the_run_live_and_is_told_once_when_th
         await gate.began.wait()
         session.store.refused = (End,)
         gate.open.set()
-        while session.store.tries < 2:
-            await asyncio.sleep(0.01)
+        await session.store.until_refused(2)
         assert session.store.run(run.id).status is RunStatus.RUNNING
         assert [live.id for live in session.active_runs()] == [run.id]
         assert "run/finished" not in told.types

@@ -9,7 +9,7 @@ import pytest
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import RunStatus
-from tests.rigs.session import Body, Gate
+from tests.rigs.session import Body, Gate, Told
 
 
 async def test_a_run_past_its_wall_clock_limit_fails_with_timeout(opened):
@@ -40,9 +40,9 @@ async def test_a_run_that_says_nothing_for_its_idle_limit_fails_with_timeout(ope
 async def test_a_worker_thread_past_its_limit_fails_when_its_function_returns(opened):
     async with opened() as session:
         go = threading.Event()
+        session.watch_runs("ui", told := Told())
         run = session.job(lambda: go.wait(30), timeout=0.02)
-        while not session.active_runs() or session.active_runs()[0].status is not RunStatus.CANCELLING:
-            await asyncio.sleep(0.005)
+        await told.until_type("run/cancel-requested")
         go.set()
         assert (await run.wait()).row.reason == "timeout"
 
@@ -59,9 +59,9 @@ async def test_a_cancel_after_the_limit_wins(opened):
                 except asyncio.CancelledError:
                     continue
 
+        session.watch_runs("ui", told := Told())
         run = session.start(Body(stubborn), actor="a", timeout=0.02)
-        while not session.active_runs() or session.active_runs()[0].status is not RunStatus.CANCELLING:
-            await asyncio.sleep(0.005)
+        await told.until_type("run/cancel-requested")
         run.cancel()
         go.set()
         assert (await run.wait()).row.status is RunStatus.CANCELLED

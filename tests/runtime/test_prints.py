@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
 
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.runtime import prints
-from tests.rigs.session import Body, Gate
+from tests.rigs.session import Body, Gate, Told
 
 
 def printed(session, run, kind="print"):
@@ -60,10 +59,10 @@ async def test_the_last_printed_line_is_shown_while_the_run_lives(opened):
             print("reading\rreading 40 %\rreading 80 %")
             await gate.execute(ctx)
 
+        session.watch_runs("ui", told := Told())
         run = session.start(Body(work), actor="a")
-        while not (live := session.active_runs()) or not live[0].said:
-            await asyncio.sleep(0.01)
-        assert live[0].said == "reading 80 %"
+        await told.until(lambda events: any(event.type != "runs/snapshot" and event.run.said for event in events))
+        assert session.active_runs()[0].said == "reading 80 %"
         gate.open.set()
         await run.wait()
 
