@@ -69,7 +69,9 @@ def compared(names: list[str], work: Path, rounds: int) -> int:
     begun, before = time.monotonic(), busy()
     for name in names:
         print(f"{name} …", file=sys.stderr, flush=True)
-        rows += BENCHMARKS[name](work, rounds)
+        found = BENCHMARKS[name](work, rounds)
+        rows += found
+        print(*(f"  {row.what.strip()}: {row.ours}; {row.beside}; {row.ratio}" for row in found), sep="\n", file=sys.stderr)
     print(printed(rows))
     print(NOTES)
     print(f"before: {before}; after: {busy()}; took {time.monotonic() - begun:.0f} s")

@@ -12,8 +12,10 @@ from tests.benchmarks.table import Row, best_and_median, figure, percentile
 
 PEERS: Final = {"graph": "LangGraph sync", "steps": "DBOS"}
 NAMES: Final = {"bare": "bare writer", **PEERS}
-SIZES: Final = {"ours": 120, "bare": 120, "graph": 40, "steps": 20}
-"""Runs of one round alone, by contender; at once three times as many."""
+ALONE: Final = {"ours": 100, "bare": 100, "graph": 25, "steps": 12}
+"""Runs of one round, one after the other, by contender."""
+EACH: Final = {"ours": 12, "bare": 12, "graph": 2, "steps": 2}
+"""Runs of one round for each of those that run at once."""
 
 
 def alone(folder: Path, rounds: int) -> list[Row]:
@@ -53,7 +55,7 @@ def interleaved(started: dict[str, Child], rounds: int, *, at_once: int) -> dict
     found: dict[str, list[Block]] = {name: [] for name in started}
     for _ in range(rounds):
         for name, child in started.items():
-            times = SIZES[name] * (1 if at_once == 1 else max(3, at_once // 8))
+            times = ALONE[name] if at_once == 1 else EACH[name] * at_once
             found[name].append(child.order("run", times, at_once))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 from dvergr_nb.runtime.context import Context
@@ -40,8 +41,13 @@ async def main(folder: Path) -> None:
         async def typed() -> None:
             await session.job(facts)
 
-        async def admit() -> None:
-            await session.job(nothing).admitted
+        async def admit() -> float:
+            begun = time.perf_counter()
+            asked = session.job(nothing)
+            await asked.admitted
+            took = time.perf_counter() - begun
+            await asked
+            return took
 
         await serve({"run": run, "typed": typed, "admit": admit})
         await session.drain()
