@@ -16,7 +16,7 @@ from dvergr_nb.store.store import Store
 from tests.store.making import admit, done, end, message, message_id, post, reply, run, run_id, said, together
 
 
-def test_rule_11_an_identity_cannot_be_changed_by_any_unit(store: Store) -> None:
+def test_case_11_an_identity_cannot_be_changed_by_any_unit(store: Store) -> None:
     unit = admit(label="first")
     done(store, unit)
     done(store, dataclasses.replace(unit, run=dataclasses.replace(unit.run, actor="other", label="second", room="x")))
@@ -41,7 +41,7 @@ def test_rule_11_an_identity_cannot_be_changed_by_any_unit(store: Store) -> None
         pytest.param({"id": "' OR 1=1"}, id="an id that is no id"),
     ],
 )
-def test_rule_12_a_row_that_breaks_its_shape_is_refused(store: Store, wrong: dict[str, Any]) -> None:
+def test_case_12_a_row_that_breaks_its_shape_is_refused(store: Store, wrong: dict[str, Any]) -> None:
     trigger = message()
     post(store, trigger)
     unit = dataclasses.replace(admit(trigger), run=dataclasses.replace(run(trigger), **wrong))
@@ -50,7 +50,7 @@ def test_rule_12_a_row_that_breaks_its_shape_is_refused(store: Store, wrong: dic
     assert store.runs(RunFilter()) == []
 
 
-def test_rule_19_filters_apply_before_the_limit_and_the_newest_come_first(store: Store) -> None:
+def test_case_19_filters_apply_before_the_limit_and_the_newest_come_first(store: Store) -> None:
     units = [admit(actor=actor, tags=(actor[0],)) for actor in ("ann", "bob") * 4]
     together(store, units)
     together(store, [end(unit.run) for unit in units[:6]])
@@ -62,7 +62,7 @@ def test_rule_19_filters_apply_before_the_limit_and_the_newest_come_first(store:
     assert len(store.runs(RunFilter(kind="agent-turn", limit=None))) == 8
 
 
-def test_rule_20_a_tree_is_root_and_descendants_breadth_first_whatever_the_noise(store: Store) -> None:
+def test_case_20_a_tree_is_root_and_descendants_breadth_first_whatever_the_noise(store: Store) -> None:
     root = admit()
     first, second = admit(parent=root.run.id), admit(parent=root.run.id)
     grandchild = admit(parent=first.run.id)
@@ -73,13 +73,13 @@ def test_rule_20_a_tree_is_root_and_descendants_breadth_first_whatever_the_noise
     assert [each.id for each in store.runs(RunFilter(tree=root.run.id, room="main"))] == [unit.run.id for unit in tree]
 
 
-def test_rule_21_a_tree_takes_no_other_filter_and_an_unknown_root_has_no_runs(store: Store) -> None:
+def test_case_21_a_tree_takes_no_other_filter_and_an_unknown_root_has_no_runs(store: Store) -> None:
     with pytest.raises(BadFilter, match="incompatible-run-filters"):
         RunFilter(tree=run_id(), status="running")
     assert store.runs(RunFilter(tree=run_id())) == []
 
 
-def test_rule_57_a_reply_may_come_before_its_parent_and_the_thread_has_all_levels(store: Store) -> None:
+def test_case_57_a_reply_may_come_before_its_parent_and_the_thread_has_all_levels(store: Store) -> None:
     root, other = message(), message()
     middle = reply(root)
     leaf = reply(middle)
@@ -87,7 +87,7 @@ def test_rule_57_a_reply_may_come_before_its_parent_and_the_thread_has_all_level
     assert {each.id for each in store.messages(MessageFilter(thread=root.id))} == {root.id, middle.id, leaf.id}
 
 
-def test_rule_57_the_room_decides_the_root_of_a_reply_whose_parent_it_has(store: Store) -> None:
+def test_case_57_the_room_decides_the_root_of_a_reply_whose_parent_it_has(store: Store) -> None:
     root, stranger = message(), message_id()
     middle, leaf = reply(root, thread_root_id=stranger), reply(root, thread_root_id=stranger)
     answers = together(store, [Post(message=root), Post(message=middle)])
@@ -97,7 +97,7 @@ def test_rule_57_the_room_decides_the_root_of_a_reply_whose_parent_it_has(store:
     assert done(store, Post(message=elsewhere)).thread_root_id == stranger
 
 
-def test_rule_58_the_first_write_of_an_id_wins(store: Store) -> None:
+def test_case_58_the_first_write_of_an_id_wins(store: Store) -> None:
     first = message(content="first")
     second = dataclasses.replace(first, content="second")
     answers = together(store, [Post(message=first), Post(message=second)])
@@ -122,7 +122,7 @@ def test_rule_58_the_first_write_of_an_id_wins(store: Store) -> None:
         pytest.param({"room": "elsewhere"}, "orphan-message-activity", id="a run of another room"),
     ],
 )
-def test_rule_59_activity_that_breaks_its_shape_or_names_no_run_of_the_room_is_refused(
+def test_case_59_activity_that_breaks_its_shape_or_names_no_run_of_the_room_is_refused(
     store: Store, wrong: dict[str, Any], code: str
 ) -> None:
     unit = admit()
@@ -135,7 +135,7 @@ def test_rule_59_activity_that_breaks_its_shape_or_names_no_run_of_the_room_is_r
     assert store.message(bad.message.id) is None
 
 
-def test_rule_59_facts_of_a_message_without_a_run_must_name_runs_of_the_room(store: Store) -> None:
+def test_case_59_facts_of_a_message_without_a_run_must_name_runs_of_the_room(store: Store) -> None:
     fact = Fact(id=message_id(), run_id=run_id(), kind="run", verb="fail")
     with pytest.raises(BadMessage, match="not in room"):
         done(store, Record(message=message(to="_activity", facts=(fact,))))
