@@ -16,12 +16,10 @@ from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
 from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, Refused, SessionClosed
 from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id
-from dvergr_nb.records import run as runs
 from dvergr_nb.records.event import Event
-from dvergr_nb.records.message import RUNS, Message
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.room import DEFAULT_ROOM
-from dvergr_nb.records.run import LiveRun, Provenance, Reason, Run, RunKind, RunStatus, checked_word
+from dvergr_nb.records.run import LiveRun, Reason, Run, RunKind, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.records.timeline import Timeline, timeline
 from dvergr_nb.runtime import prints
@@ -32,6 +30,7 @@ from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.runtime.workers import Workers
 from dvergr_nb.store import frames
@@ -39,8 +38,6 @@ from dvergr_nb.store.store import Store, open_store
 
 DEFAULT_PATH: Final = Path(".dvergr") / "store.duckdb"
 """Where the store lies unless told otherwise, beside the notebook."""
-PERSON: Final = "user"
-"""The actor that a person at the keyboard is."""
 JOB_ACTOR: Final = "dvergr"
 """The actor of jobs."""
 
@@ -166,51 +163,25 @@ class Session:
         Returns at once; `await run.admitted` raises `ThreadBusy` where the actor has an open Run on that thread.
         """
         self._check_open()
-        if key is not None and (not isinstance(key, str) or not 0 < len(key) <= runs.WORD_LIMIT):
-            raise BadInput(f"a key is text of 1 to {runs.WORD_LIMIT} characters, not {clipped(repr(key), 60)}")
-        limits = Limits(wall_s=timeout, idle_s=idle_timeout)
-        venue = checked_word(room or self.room, "room")
-        message = None if trigger is not None else self._trigger(text, venue, reply_to)
-        now = self.clock.now()
-        run = runs.checked(
-            Run(
-                id=self.ids.run(),
-                tenant_id=self.tenant_id,
-                user_id=self.user_id,
-                kind=kind,
-                room=venue,
-                actor=actor,
-                label=label,
-                tags=tuple(tags) if not isinstance(tags, str) else tags,  # type: ignore[arg-type]  # refused just below
-                trigger=message.id if message is not None else trigger,  # type: ignore[arg-type]  # one of them is there
-                parent=None if parent is None else self.resolve(parent),
-                created_at=now,
-                started_at=now,
-                updated_at=now,
-                boot_id=self.boot_id,
-                provenance=Provenance.of(provenance or {}),
-            )
+        request = Request(
+            actor=actor,
+            room=room or self.room,
+            kind=kind,
+            text=text,
+            trigger=trigger,
+            reply_to=reply_to,
+            label=label,
+            parent=None if parent is None else self.resolve(parent),
+            key=key,
+            tags=tags,
+            provenance=provenance or {},
+            timeout=timeout,
+            idle_timeout=idle_timeout,
         )
-        return self._supervisor.admit(run, body, message=message, key=key, limits=limits)
+        return self._supervisor.admit(drafted(request, self._asker()), body)
 
-    def _trigger(self, text: str, room: str, reply_to: str | None) -> Message:
-        from dvergr_nb.records.message import checked
-
-        message_id = self.ids.message()
-        return checked(
-            Message(
-                id=message_id,
-                tenant_id=self.tenant_id,
-                user_id=self.user_id,
-                room=room,
-                sender=PERSON,
-                to=RUNS,
-                content=text,
-                reply_to=reply_to,  # type: ignore[arg-type]  # checked there
-                thread_root_id=reply_to or message_id,  # type: ignore[arg-type]
-                created_at=self.clock.now(),
-            )
-        )
+    def _asker(self) -> Asker:
+        return Asker(tenant_id=self.tenant_id, user_id=self.user_id, boot_id=self.boot_id, clock=self.clock, ids=self.ids)
 
     def go_on(
         self, run_id: RunRef, body: Body, *, timeout: float | None = None, idle_timeout: float | None = None
@@ -332,8 +303,9 @@ class Session:
         return found is not None and found.room == room and self.cancel_run(found)
 
     def cancel_room_turn(self, room: str, *, after_step: bool = False) -> int:
-        """Asks everything that lives in a room to stop; how many were asked."""
-        return sum(self.cancel_run(run, after_step=after_step) for run in self.active_runs(room))
+        """Asks everything that lives in a room, or is on its way there, to stop; how many were asked."""
+        self._check_open()
+        return self._supervisor.cancel_room(room, Reason.CANCEL_REQUESTED, after_step=after_step)
 
     def abort_run(self, run_id: RunRef, reason: str) -> bool:
         """Has the Run's current segment end as cancelled, `aborted`; false where it does not live here."""
@@ -378,12 +350,21 @@ class Session:
         self.is_open = False
         atexit.unregister(self.close)
         self.store.close()
+        self._let_go()
         self.home.close()
         prints.uninstall()
 
     def _end_all(self) -> None:
         self._supervisor.orphan_all()
         self.bus.unwatch_all()
+
+    def _let_go(self) -> None:
+        """After the last answers of the store, which wait on the loop; a loop that is gone hears none of them."""
+        closed = SessionClosed(self.path)
+        if self.home.is_gone:
+            self._supervisor.let_go(closed)
+        else:
+            self.home.post(lambda: self._supervisor.let_go(closed))
 
     async def __aenter__(self) -> Self:
         return self

@@ -21,6 +21,9 @@ ACTIVITY: Final = "_activity"
 RUNS: Final = "_runs"
 """Reserved address of the private inputs and outputs of Runs."""
 
+PERSON: Final = "user"
+"""The actor that a person at the keyboard is."""
+
 METADATA_KEYS: Final = frozenset(
     """role source-user source-username source-user-id audience mentions attachment provenance object tool-uses activities
     reasoning kind from source schedule-id notification/type notification/agent notification/task notification/elapsed

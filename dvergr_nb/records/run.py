@@ -101,6 +101,8 @@ class Provenance:
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Provenance:
         """From loose facts. Raises `BadRun` (`invalid-provenance`) for any other key: causal identity is not provenance."""
+        if not isinstance(facts, Mapping):
+            raise BadRun("invalid-provenance", f"provenance is a mapping, not {clipped(repr(facts), 60)}")
         known = {field.name for field in dataclasses.fields(cls)}
         if strange := sorted(set(facts) - known):
             raise BadRun(
@@ -108,7 +110,12 @@ class Provenance:
                 f"provenance {', '.join(map(repr, strange))} may not override causal identity; "
                 f"known: {', '.join(sorted(known))}",
             )
-        return cls(**facts)
+        for name, value in facts.items():
+            kind = int if name.endswith("version") else str
+            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+                raise BadRun("invalid-provenance", f"provenance {name} must be {kind.__name__}, not {clipped(repr(value), 60)}")
+        mend: dict[str, Any] = {name: mended(value) if isinstance(value, str) else value for name, value in facts.items()}
+        return cls(**mend)
 
 
 LABEL_LIMIT: Final = 200
@@ -227,6 +234,13 @@ def checked_tags(tags: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mended(tag) for tag in tags))
 
 
+def checked_label(label: object) -> str:
+    """The text on one line, at most 200 characters. Raises `BadRun`."""
+    if not isinstance(label, str):
+        raise BadRun("invalid-run", f"a label must be text, not {clipped(repr(label), 60)}")
+    return clipped(" ".join(mended(label).split()), LABEL_LIMIT)
+
+
 def checked_id(value: object, what: str) -> str:
     """The text of a UUID. Raises `BadRun`."""
     if not isinstance(value, str) or not is_id(value):
@@ -248,7 +262,7 @@ def checked(run: Run) -> Run:
         kind=checked_word(run.kind, "kind"),
         room=checked_word(run.room, "room"),
         actor=checked_word(run.actor, "actor"),
-        label=clipped(" ".join(mended(run.label).split()), LABEL_LIMIT),
+        label=checked_label(run.label),
         tags=checked_tags(run.tags),
         error=None if run.error is None else clipped(mended(run.error), ERROR_LIMIT),
     )

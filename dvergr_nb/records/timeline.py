@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Final, Literal
 
 from dvergr_nb.ids import RunId
-from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.message import ACTIVITY, PERSON, RUNS, Fact, Message
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped, first_line
 
@@ -23,7 +23,6 @@ TAIL_ITEMS: Final = 400
 MORE_LIMIT: Final = 1_500
 """Longest text that an entry opens to, in characters."""
 RESULT_LIMIT: Final = 2_000
-PERSON: Final = "user"
 
 Shape = Literal["phase", "tool", "failed", "cut", "said", "tick", "bad"]
 """Bars: a phase, a tool call, one that failed, one cut short. Dots: a person said it. Ticks: a fact, a failed one."""

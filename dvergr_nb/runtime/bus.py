@@ -41,6 +41,8 @@ class Bus:
         self._home = home
         self._snapshot = snapshot
         self._watches: dict[Hashable, _Watch] = {}
+        self._ends: dict[Hashable, Callable[[], object]] = {}
+        """How to tell who iterates over events that there will be no more."""
         self._queue: deque[Event] = deque()
         self._telling = False
         self._seq = 0
@@ -58,8 +60,11 @@ class Bus:
         self._watches.pop(key, None)
 
     def unwatch_all(self) -> None:
-        """Ends every subscription."""
+        """Ends every subscription, and every iteration over events."""
         self._watches.clear()
+        ends, self._ends = self._ends, {}
+        for end in ends.values():
+            end()
 
     def publish(self, make: Make, run_id: RunId | None = None) -> None:
         """Tells everyone, in order. Progress of that Run still held back is part of what the event says, and dropped."""
@@ -107,20 +112,27 @@ class Bus:
             log.exception("subscriber %r failed on %s; the others were told", key, event.type)
 
     async def events(self) -> AsyncIterator[Event]:
-        """All events from now on, the snapshot first, on whichever loop iterates."""
-        here = asyncio.get_running_loop()
-        queue: asyncio.Queue[Event] = asyncio.Queue()
-        key = object()
+        """All events from now on, the snapshot first, on whichever loop iterates; it ends when the session does."""
+        reader, key = Home.here(), object()
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
-        def hand_over(event: Event) -> None:
-            if here is self._home.loop:
+        def hand_over(event: Event | None) -> None:
+            if reader.loop is self._home.loop:
                 queue.put_nowait(event)
             else:
-                here.call_soon_threadsafe(queue.put_nowait, event)
+                reader.post(lambda: queue.put_nowait(event))
 
-        self._home.call(lambda: self.watch(key, hand_over))
+        def join() -> None:
+            self._ends[key] = lambda: hand_over(None)
+            self.watch(key, hand_over)
+
+        def leave() -> None:
+            self._ends.pop(key, None)
+            self.unwatch(key)
+
+        self._home.call(join)
         try:
-            while True:
-                yield await queue.get()
+            while (event := await queue.get()) is not None:
+                yield event
         finally:
-            self._home.post(lambda: self.unwatch(key))
+            self._home.post(leave)

@@ -36,6 +36,11 @@ class Stop:
     after_step: bool = False
     """Whether the current step may still finish: nothing is interrupted, the next check stops."""
 
+    @property
+    def why(self) -> str:
+        """What to say of it."""
+        return self.detail or self.reason
+
 
 class CancelToken:
     """Whether a Run was asked to stop. Safe in any thread; sticky, also before the body exists."""
@@ -75,7 +80,7 @@ class CancelToken:
     def raise_stop(self) -> None:
         """Raises what a request to stop means, without counting as a look of the body."""
         if self._stop is not None:
-            raise self.meaning(asyncio.CancelledError(self._stop.detail or self._stop.reason))
+            raise self.meaning(asyncio.CancelledError(self._stop.why))
 
     def meaning(self, interruption: asyncio.CancelledError) -> asyncio.CancelledError:
         """What an interruption says to the body: `Aborted` with its reason where that was asked for, else what it was."""

@@ -21,7 +21,7 @@ from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.bus import Bus
-from dvergr_nb.runtime.cancel import CancelToken
+from dvergr_nb.runtime.cancel import CancelToken, Stop
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
@@ -70,6 +70,8 @@ class Entry:
         self.on_expired: Callable[[str], object] | None = None
         self.over = False
         """Whether its end has been decided; the first decision counts."""
+        self.is_silent = False
+        """Whether its last word was said: what a stray task of its body still reports belongs to no Run."""
         self.begun = False
         """Whether the task has taken its first step; a task cancelled before it would never run at all."""
         self.in_worker = False
@@ -115,7 +117,9 @@ class Entry:
         self.record(kind, content, ())
 
     def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Future[Answer] | None:
-        """Queues one activity message. None where it was dropped because the disk is far behind."""
+        """Queues one activity message. None where it was dropped: the disk is far behind, or the Run is over."""
+        if self.is_silent:
+            return None
         self.watch.stir()
         if not self._has_room(bool(facts)):
             return None
@@ -155,7 +159,8 @@ class Entry:
 
     def _changed(self) -> None:
         def tell() -> None:
-            self.tools.bus.publish_soon(self.row.id, lambda seq: RunProgressed(seq=seq, run=self.run))
+            if not self.is_silent:
+                self.tools.bus.publish_soon(self.row.id, lambda seq: RunProgressed(seq=seq, run=self.run))
 
         tell() if self.on_loop else self.tools.home.post(tell)
 
@@ -196,10 +201,22 @@ class Entry:
             self.token.raise_stop()
             self.in_worker = True
 
+        knows = False
         try:
             return await self.tools.workers.run(work, begun)
+        except asyncio.CancelledError:
+            knows = True
+            raise
         finally:
             self.in_worker = False
+            stop = self.token.stop
+            if stop is not None and not stop.after_step and not knows:
+                self.interrupt(stop)  # it was asked for while the thread held the body
+
+    def interrupt(self, stop: Stop) -> None:
+        """Interrupts the body, where it can be: not before its first step, and not while a thread holds it."""
+        if self.task is not None and self.begun and not self.in_worker:
+            self.task.cancel(stop.why)
 
     def close_voice(self) -> None:
         """The last prints, and how many reports were dropped. After this the end may be written."""
@@ -213,6 +230,7 @@ class Entry:
                     )
                 )
             )
+        self.is_silent = True
 
     def _expired(self, why: str) -> None:
         if self.on_expired is not None:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from dvergr_nb.errors import DvergrError, RunCancelled, RunFailed, RunWaiting
+from dvergr_nb.errors import RunCancelled, RunFailed, RunWaiting
 from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.operation import Answer, KeyTaken
 from dvergr_nb.records.run import LiveRun, Run, RunStatus
@@ -150,12 +150,14 @@ class RunHandle:
 
     def settle_admitted(self) -> None:
         """Admitted: its row is durable."""
-        self.ready.set_result(None)
+        if not self.ready.done():
+            self.ready.set_result(None)
 
-    def settle_refused(self, problem: DvergrError) -> None:
-        """Not admitted: there is no such Run, and whoever waits for it is told why."""
-        self.ready.set_exception(problem)
-        self._done.set_exception(problem)
+    def settle_lost(self, problem: BaseException) -> None:
+        """Not admitted, or its end cannot be known here any more: whoever waits for either is told why."""
+        for future in (self.ready, self._done):
+            if not future.done():
+                future.set_exception(problem)
 
     def settle(self, run: Run, value: Any = None, problem: BaseException | None = None) -> None:
         """Ended, or waiting."""
@@ -166,8 +168,11 @@ class RunHandle:
     def settle_as(self, other: RunHandle) -> None:
         """Ends when the other one does, with its value."""
 
-        def copy(_: Future[Run]) -> None:
-            self.settle(other._run, other._value, other._problem)
+        def copy(ended: Future[Run]) -> None:
+            if (problem := ended.exception()) is not None:
+                self.settle_lost(problem)
+            else:
+                self.settle(other._run, other._value, other._problem)
 
         other._done.add_done_callback(copy)
 

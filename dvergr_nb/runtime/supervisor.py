@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from dvergr_nb.errors import DvergrError, StoreFailed
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import CancelRequested, RunFinished, RunResumed, RunStarted
-from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Resume, row_in
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
 from dvergr_nb.runtime.body import Body
@@ -22,6 +22,7 @@ from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.prints import SINK
+from dvergr_nb.runtime.request import Draft
 from dvergr_nb.runtime.settle import Ending, ending, write_end
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Supervisor:
         self._desk = desk
         self._asked: set[Entry] = set()
         self._live: dict[RunId, Entry] = {}
+        self._is_closing = False
 
     # Looking ---------------------------------------------------------------------------------------------------------
 
@@ -55,24 +57,28 @@ class Supervisor:
 
     def handles(self) -> tuple[RunHandle, ...]:
         """Handles of all Runs that live here or are on their way."""
-        return tuple(entry.handle for entry in [*self._asked, *self._live.values()])
+        return tuple(entry.handle for entry in self._entries())
+
+    def _entries(self) -> tuple[Entry, ...]:
+        return tuple(dict.fromkeys([*self._asked, *self._live.values()]))
 
     # Admission -------------------------------------------------------------------------------------------------------
 
-    def admit(self, run: Run, body: Body, *, message: Message | None, key: str | None, limits: Limits) -> RunHandle:
+    def admit(self, draft: Draft, body: Body) -> RunHandle:
         """Asks for the Run and gives its handle at once. From any thread."""
-        handle = RunHandle(run, self._desk)
-        entry = self._entry(run, body, handle, limits)
-        unit = Admit(run=run, message=message, key=key)
-        answer = self._tools.store.submit(unit, lambda settled: self._admitted(entry, settled))
-        answer.add_done_callback(lambda settled: _copy(settled, handle.admission))
-        return handle
+        unit = Admit(run=draft.run, message=draft.message, key=draft.key)
+        return self._ask(unit, self._entry(draft.run, body, draft.limits), self._admitted)
 
-    def _entry(self, run: Run, body: Body, handle: RunHandle, limits: Limits) -> Entry:
-        entry = Entry(run, body, handle, limits, self._tools)
+    def _entry(self, run: Run, body: Body, limits: Limits) -> Entry:
+        entry = Entry(run, body, RunHandle(run, self._desk), limits, self._tools)
         entry.on_expired = lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why))
         self._asked.add(entry)
         return entry
+
+    def _ask(self, unit: Admit | Resume, entry: Entry, then: Callable[[Entry, Future[Answer]], None]) -> RunHandle:
+        answer = self._tools.store.submit(unit, lambda settled: then(entry, settled))
+        answer.add_done_callback(lambda settled: _copy(settled, entry.handle.admission))
+        return entry.handle
 
     def _admitted(self, entry: Entry, settled: Future[Answer]) -> None:
         problem = settled.exception()
@@ -81,9 +87,8 @@ class Supervisor:
             return
         match settled.result():
             case Admitted(run=run, thread_root_id=root):
-                entry.row, entry.thread_root_id = run, root
-                entry.handle.settle_admitted()
-                self._enter(entry)
+                entry.thread_root_id = root
+                self._enter(entry, run, RunStarted)
             case KeyTaken(run=run) as taken:
                 self._asked.discard(entry)
                 entry.handle.absorb(taken)
@@ -97,7 +102,7 @@ class Supervisor:
         if not entry.handle.is_heard:
             log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
         known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
-        entry.handle.settle_refused(known)
+        entry.handle.settle_lost(known)
 
     def _follow(self, handle: RunHandle, first: Run) -> None:
         entry = self._live.get(first.id)
@@ -106,37 +111,33 @@ class Supervisor:
         else:
             handle.settle_as(entry.handle)
 
-    def _enter(self, entry: Entry) -> None:
-        self._live[entry.row.id] = entry
+    def _enter(self, entry: Entry, row: Run, event: type[RunStarted | RunResumed]) -> None:
+        entry.row = row
+        entry.handle.settle_admitted()
+        self._live[row.id] = entry
         self._asked.discard(entry)
-        self._tools.bus.publish(lambda seq: RunStarted(seq=seq, run=entry.run))
+        self._tools.bus.publish(lambda seq: event(seq=seq, run=entry.run))
         self._begin(entry)
 
     # Going on with a waiting Run -------------------------------------------------------------------------------------
 
     def go_on(self, run: Run, body: Body, limits: Limits) -> RunHandle:
         """Continues a waiting Run as its next segment, in this kernel life. Claimed by compare-and-set. From any thread."""
-        handle = RunHandle(run, self._desk)
-        entry = self._entry(run, body, handle, limits)
         unit = Resume(run_id=run.id, tenant_id=run.tenant_id, boot_id=run.boot_id, at=self._tools.clock.now())
-        answer = self._tools.store.submit(unit, lambda settled: self._resumed(entry, settled))
-        answer.add_done_callback(lambda settled: _copy(settled, handle.admission))
-        return handle
+        return self._ask(unit, self._entry(run, body, limits), self._resumed)
 
     def _resumed(self, entry: Entry, settled: Future[Answer]) -> None:
         if (problem := settled.exception()) is not None:
             self._refused(entry, problem)
             return
-        entry.row = row_in(settled.result())
-        entry.handle.settle_admitted()
-        self._live[entry.row.id] = entry
-        self._asked.discard(entry)
-        self._tools.bus.publish(lambda seq: RunResumed(seq=seq, run=entry.run))
-        self._begin(entry)
+        self._enter(entry, row_in(settled.result()), RunResumed)
 
     # The body --------------------------------------------------------------------------------------------------------
 
     def _begin(self, entry: Entry) -> None:
+        if self._is_closing:
+            self._orphan(entry)
+            return
         if entry.token.stop is not None:
             self._show_cancelling(entry)
             self._end(entry, ending(asyncio.CancelledError(), entry.token.stop))
@@ -160,13 +161,26 @@ class Supervisor:
     # The end ---------------------------------------------------------------------------------------------------------
 
     def orphan_all(self) -> None:
-        """Ends every Run that lives here as failed, `orphaned`: its kernel is about to end, or its store to close."""
-        for entry in [*self._asked, *self._live.values()]:
-            entry.token.request(Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends"))
-            if entry.row.id in self._live:
-                self._end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
-            if entry.task is not None and entry.begun and not entry.in_worker:
-                entry.task.cancel("the session ends")
+        """Ends every Run that lives here as failed, `orphaned`: its kernel is about to end, or its store to close.
+
+        Also those on their way: their end is queued behind their admission. What is admitted later ends at once.
+        """
+        self._is_closing = True
+        for entry in self._entries():
+            self._orphan(entry)
+
+    def _orphan(self, entry: Entry) -> None:
+        stop = Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends")
+        entry.token.request(stop)
+        self._end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
+        entry.interrupt(stop)
+
+    def let_go(self, why: DvergrError) -> None:
+        """Tells who still waits for a Run of this session that nothing more will be heard here. The last act of a session."""
+        for entry in self._entries():
+            entry.handle.settle_lost(why)
+        self._asked.clear()
+        self._live.clear()
 
     def _end(self, entry: Entry, came_to: Ending) -> None:
         if entry.over:
@@ -192,15 +206,30 @@ class Supervisor:
 
     def _ended(self, entry: Entry, came_to: Ending, answer: Future[Answer]) -> None:
         problem = answer.exception()
+        if self._live.get(entry.row.id) is not entry:
+            return  # it was never admitted, or has been let go
         if problem is None:
-            entry.row = row_in(answer.result())
+            self._leave(entry, came_to, row_in(answer.result()))
+            return
+        log.error("the end of Run %s was refused: %s", entry.row.id, problem)
+        self._tools.home.in_thread(
+            lambda: self._tools.store.run(entry.row.id), lambda read: self._found(entry, came_to, problem, read)
+        )
+
+    def _found(self, entry: Entry, came_to: Ending, problem: BaseException, read: Future[Run | None]) -> None:
+        """Where somebody else has ended the Run, that is its end; else nobody here can tell how it ended."""
+        row = None if read.exception() is not None else read.result()
+        if row is not None and row.status is not RunStatus.RUNNING:
+            self._leave(entry, came_to, row)
         else:
-            log.error("the end of Run %s was refused: %s", entry.row.id, problem)
-            entry.row = self._tools.store.run(entry.row.id) or entry.row
-        del self._live[entry.row.id]
-        self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), entry.row.id)
-        is_as_meant = entry.row.status is came_to.status
-        entry.handle.settle(entry.row, came_to.value if is_as_meant else None, came_to.problem)
+            self._live.pop(entry.row.id, None)
+            entry.handle.settle_lost(problem)
+
+    def _leave(self, entry: Entry, came_to: Ending, row: Run) -> None:
+        entry.row = row
+        self._live.pop(row.id, None)
+        self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), row.id)
+        entry.handle.settle(row, came_to.value if row.status is came_to.status else None, came_to.problem)
 
     # Stopping --------------------------------------------------------------------------------------------------------
 
@@ -211,6 +240,13 @@ class Supervisor:
             return False
         self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), detail=detail, after_step=after_step))
         return True
+
+    def cancel_room(self, room: str, reason: str, *, after_step: bool = False) -> int:
+        """Asks all that lives in a room or is on its way there to stop; how many. From any thread."""
+        there = [entry for entry in self._entries() if entry.row.room == room]
+        for entry in there:
+            self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), after_step=after_step))
+        return len(there)
 
     def cancel_waiting(self, run: Run, reason: str) -> None:
         """Cancels a Run that waits: it has no executor to ask, so the move itself is the end. From any thread."""
@@ -224,12 +260,14 @@ class Supervisor:
             at=self._tools.clock.now(),
         )
 
-        def told(answer: Future[Answer]) -> None:
-            if answer.exception() is None:
-                row = row_in(answer.result())
-                self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(row)), run.id)
+        def hear(answer: Future[Answer]) -> None:
+            if (problem := answer.exception()) is not None:
+                log.warning("the waiting Run %s was not cancelled: %s", run.id, problem)
+                return
+            row = row_in(answer.result())
+            self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(row)), run.id)
 
-        write_end(self._tools.store, self._tools.home, end, told)
+        write_end(self._tools.store, self._tools.home, end, hear)
 
     def add_cancel_hook(self, run_id: RunId, key: object, hook: Hook) -> bool:
         """Has `hook` run on every request to stop that Run; at once where one came before. False where it does not live."""
@@ -247,11 +285,11 @@ class Supervisor:
             self._tools.home.post(lambda: self._reach(entry, stop))
 
     def _reach(self, entry: Entry, stop: Stop) -> None:
-        if entry.row.id not in self._live or self._live[entry.row.id] is not entry:
+        if self._live.get(entry.row.id) is not entry:
             return
         self._show_cancelling(entry)
-        if not stop.after_step and entry.task is not None and entry.begun and not entry.in_worker:
-            entry.task.cancel(stop.detail or stop.reason)
+        if not stop.after_step:
+            entry.interrupt(stop)
 
     def _show_cancelling(self, entry: Entry) -> None:
         stop = entry.token.stop

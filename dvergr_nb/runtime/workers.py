@@ -37,7 +37,7 @@ class Workers:
                     value = context.run(work)
                 except BaseException as raised:  # noqa: BLE001  # handed to the Run, whatever it is: a thread has nobody else to tell
                     problem = raised
-                self._home.post(lambda: ended.set_result((value, problem)))
+                self._home.post(lambda: None if ended.done() else ended.set_result((value, problem)))
 
             threading.Thread(target=thread, name="dvergr-worker", daemon=True).start()
             value, problem = await ended
