@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from dvergr_nb.ids import MessageId, RunId
-from dvergr_nb.records.message import Message
+from dvergr_nb.records.message import ACTIVITY, Message
 from dvergr_nb.records.room import Room
 from dvergr_nb.records.run import Run
 from dvergr_nb.store import causes, messages, rooms, runs, slots
@@ -52,6 +52,8 @@ class Draft:
         """Whether the units may have been committed before, their answer lost with the database instance."""
         self.rows = Rows()
         self._places: dict[MessageId, Place | None] = {}
+        self._reports: set[MessageId] = set()
+        """Messages that hardly anyone replies to, so that memory need not keep them."""
         self._runs: dict[RunId, Run | None] = {}
         self._by_cause: dict[Caused, RunId | None] = {}
         self._rooms: dict[tuple[str, str], Room] = {}
@@ -140,6 +142,8 @@ class Draft:
         """Stores a message in its thread, and its room with it where that is new."""
         self._need_room(message.tenant_id, message.room, message)
         self._places[message.id] = Place(message.tenant_id, message.room, root)
+        if message.to == ACTIVITY:
+            self._reports.add(message.id)
         self.rows.messages.append(messages.row(message, root))
         if message.facts:
             self.rows.facts.extend(self._new_facts(message))
@@ -173,7 +177,7 @@ class Draft:
     def keep(self) -> None:
         """Tells the memory what is committed now."""
         self.known.rooms |= self._rooms
-        self.known.keep_places({message_id: place for message_id, place in self._places.items() if place})
+        self.known.keep_places({at: place for at, place in self._places.items() if place and at not in self._reports})
         for run in self._runs.values():
             if run is not None:
                 self.known.keep_run(run)
