@@ -108,7 +108,7 @@ class Bus:
             return
         try:
             watch.tell(event)
-        except Exception:
+        except BaseException:  # whatever it raises: let out, a SystemExit would end the loop
             log.exception("subscriber %r failed on %s; the others were told", key, event.type)
 
     async def events(self) -> AsyncIterator[Event]:

@@ -130,5 +130,5 @@ def _outranks(new: Stop, old: Stop) -> bool:
 def _run(hook: Hook) -> None:
     try:
         hook()
-    except Exception:
+    except BaseException:  # likewise somebody else's code, which may end neither the loop nor the request
         log.exception("a cancel hook failed")

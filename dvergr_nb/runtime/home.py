@@ -11,6 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Final, TypeVar
 
 from dvergr_nb.errors import LoopBusy
+from dvergr_nb.runtime.contain import contain
 
 T = TypeVar("T")
 
@@ -81,8 +82,12 @@ class Home:
         return self.loop.call_later(delay_s, act)
 
     def spawn(self, work: Coroutine[Any, Any, T], context: contextvars.Context) -> asyncio.Task[T]:
-        """Starts a task on the loop. The caller keeps the reference. Only on the loop's thread."""
-        return self.loop.create_task(work, context=context)
+        """Starts a task on the loop, which from then on guards the tasks it makes. The caller keeps the reference.
+
+        Only on the loop's thread. A factory of somebody else's could run the task's first step within this call.
+        """
+        contain(self.loop)
+        return asyncio.Task(work, loop=self.loop, context=context)
 
     def in_thread(self, act: Callable[[], T], then: Callable[[Future[T]], object]) -> None:
         """Does it in a daemon thread and hands the settled future to `then` on the loop."""
