@@ -108,7 +108,7 @@ class Writer:
                 self.counts.submitted += 1
                 self._queue.put(ticket)
                 return
-        ticket.future.set_exception(SessionClosed(self.instance.name))
+        self._refuse(ticket)
 
     def errand(self, task: Callable[[Pen], Any], *, is_last: bool = False) -> Future[Any]:
         """Has something done in its turn on the writer's thread."""
@@ -152,7 +152,12 @@ class Writer:
         with self._gate:
             self._open = False
         while not self._queue.empty():
-            self._queue.get().future.set_exception(SessionClosed(self.instance.name))
+            self._refuse(self._queue.get())
+
+    def _refuse(self, item: Ticket | Errand) -> None:
+        item.future.set_exception(SessionClosed(self.instance.name))
+        if isinstance(item, Ticket) and item.then is not None:
+            self._tell([item])
 
     def _round(self) -> bool:
         """One turn of work; true when it was the last."""

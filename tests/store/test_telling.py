@@ -96,3 +96,11 @@ for _ in range(3000):
     store = opened(tmp_store_path)
     assert len(store.messages(MessageFilter())) == 3000
     store.close()
+
+
+def test_a_unit_that_comes_after_close_is_answered_to_its_listener_too() -> None:
+    store = opened()
+    store.close()
+    heard: list[object] = []
+    store.submit(Post(message=message()), lambda future: heard.append(type(future.exception())))
+    assert heard == [SessionClosed]
