@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
 from dvergr_nb.errors import SessionClosed
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.room import DEFAULT_ROOM
-from dvergr_nb.records.run import LiveRun, Run
+from dvergr_nb.records.run import LiveRun, Run, checked_word
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook
 from dvergr_nb.runtime.handle import RunHandle
@@ -34,10 +34,11 @@ class Kernel:
     def connect(self, path: str | Path | None, **who: str | None) -> Session:
         """Opens the store at `path` and makes it current; the one that is open already is given again."""
         wanted = str(path or self.config.get("path") or DEFAULT_PATH)
-        before = self.session if self.session is not None and self.session.is_open else None
+        before = self._before()
         if before is not None:
             is_same = wanted != ":memory:" and _same(wanted, before.path)
-            if is_same and not any(who.values()):
+            if is_same and _is_of(before, who):
+                before.room = checked_word(who.get("room") or before.room, "room")
                 return before
             if is_same or before.handles():
                 before.close()  # the same file cannot be opened twice; live Runs refuse
@@ -49,6 +50,16 @@ class Kernel:
         if self.on_open is not None:
             self.on_open(self.session)
         return self.session
+
+    def _before(self) -> Session | None:
+        """The session that is open. One whose loop is gone can do nothing more, so it is closed."""
+        session = self.session
+        if session is None or not session.is_open:
+            return None
+        if session.home.is_gone:
+            session.close(force=True)
+            return None
+        return session
 
     def _new_home(self) -> Home:
         if self.home is not None and not self.home.is_gone:
@@ -63,8 +74,7 @@ class Kernel:
         if session is not None and session.is_open and not session.home.is_gone:
             return session
         if session is not None and session.is_open:
-            session.close(force=True)
-            return self.connect(session.path)
+            return self.connect(session.path, tenant_id=session.tenant_id, user_id=session.user_id, room=session.room)
         raise SessionClosed(session.path if session is not None else self._closed_path)
 
     def close(self, *, force: bool = False) -> None:
@@ -75,7 +85,13 @@ class Kernel:
 
 
 def _same(wanted: str, open_path: str) -> bool:
-    return Path(wanted).resolve() == Path(open_path).resolve()
+    return Path(wanted).expanduser().resolve() == Path(open_path).resolve()
+
+
+def _is_of(session: Session, who: Mapping[str, str | None]) -> bool:
+    """Whether it is open for those asked for; where nobody was named, it is."""
+    asked = {name: value for name in ("tenant_id", "user_id") if (value := who.get(name)) is not None}
+    return all(getattr(session, name) == value for name, value in asked.items())
 
 
 KERNEL = Kernel()

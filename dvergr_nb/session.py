@@ -51,7 +51,15 @@ def is_tested() -> bool:
 
 def _who() -> str:
     """The JupyterHub user, else the user of the operating system."""
-    return "tester" if is_tested() else os.environ.get("JUPYTERHUB_USER") or getpass.getuser()
+    return "tester" if is_tested() else os.environ.get("JUPYTERHUB_USER") or _system_user()
+
+
+def _system_user() -> str:
+    """Containers run as numbers that no user database knows."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user-{os.getuid()}"
 
 
 class Session:

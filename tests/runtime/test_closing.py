@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,9 +52,10 @@ async def test_an_end_that_could_not_be_written_before_the_close_says_that_the_s
         gate = Gate()
         run = session.start(gate, actor="a")
         await gate.began.wait()
-        session.store.refused = (End,)
+        refusing: Any = session.store
+        refusing.refused = (End,)
         gate.open.set()
-        await session.store.until_refused(1)
+        await refusing.until_refused(1)
         session.close(force=True)
         with pytest.raises(SessionClosed):
             await asyncio.wait_for(run.wait(), WAIT_S)
