@@ -7,6 +7,7 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from dvergr_nb.errors import BadInput
@@ -28,6 +29,20 @@ class _Brief(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxdict = 40
         self.maxstring = self.maxlong = self.maxother = REPLY_LIMIT
 
+    def repr1(self, x: Any, level: int) -> str:
+        """Reprlib sorts all of a dict or set, and writes all of some bytes and of what derives from a dict or list."""
+        match x:
+            case bytes() | bytearray():
+                return repr(x[: self.maxstring])
+            case dict() if len(x) > self.maxdict:
+                return self.repr_dict(dict(islice(x.items(), self.maxdict + 1)), level)
+            case set() | frozenset() if len(x) > self.maxset:
+                return self.repr_set(set(islice(x, self.maxset + 1)), level)
+            case list() if len(x) > self.maxlist:
+                return self.repr_list(x, level)
+            case _:
+                return super().repr1(x, level)
+
 
 BRIEF: Final = _Brief()
 
@@ -37,9 +52,9 @@ def brief(value: object) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return clipped(mended(value), REPLY_LIMIT)
+        return mended(clipped(value, REPLY_LIMIT))
     try:
-        return clipped(mended(BRIEF.repr(value)), REPLY_LIMIT)
+        return mended(clipped(BRIEF.repr(value), REPLY_LIMIT))
     except Exception as problem:  # noqa: BLE001  # a value's own code, so part of the body
         return f"<{type(value).__name__}, whose repr raised {type(problem).__name__}>"
 

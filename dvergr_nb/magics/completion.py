@@ -12,9 +12,9 @@ from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import short
 from dvergr_nb.magics import place
-from dvergr_nb.magics.looking import DURABLE
 from dvergr_nb.magics.magics import PARSERS
 from dvergr_nb.magics.tables import plain
+from dvergr_nb.records.query import DURABLE
 from dvergr_nb.records.run import Run, RunKind
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.session import Session

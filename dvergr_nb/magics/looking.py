@@ -13,13 +13,11 @@ from dvergr_nb.magics import refs
 from dvergr_nb.magics._parse import Line, Parser, seconds, variable, whole
 from dvergr_nb.magics.tables import RunTable
 from dvergr_nb.magics.told import told
-from dvergr_nb.records.query import RUNS_LIMIT
-from dvergr_nb.records.run import RunStatus
+from dvergr_nb.records.query import DURABLE, RUNS_LIMIT
 from dvergr_nb.records.text import clipped
 
 RUN_HELP: Final = "a variable that holds a Run, an id, or the beginning or ending of one"
 SPANS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-DURABLE: Final = tuple(status.value for status in RunStatus if status.is_durable)
 SQL_LIMIT_S: Final = 30.0
 
 

@@ -8,9 +8,13 @@ from typing import Final
 
 from dvergr_nb.errors import BadFilter
 from dvergr_nb.ids import RunId
+from dvergr_nb.records.run import RunStatus
+from dvergr_nb.records.text import clipped
 
 RUNS_LIMIT: Final = 100
 """How many Runs a listing holds unless told otherwise; the newest."""
+DURABLE: Final = tuple(status.value for status in RunStatus if status.is_durable)
+"""The statuses that a row may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +36,10 @@ class RunFilter:
     def __post_init__(self) -> None:
         if self.tree is not None and (self.actor or self.status or self.kind or self.tag or self.since):
             raise BadFilter("tree goes with room and limit only: a filtered tree would have holes (incompatible-run-filters)")
-        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
-            raise BadFilter(f"limit must be a whole number from 1, or None for all, not {self.limit!r}")
+        if self.status is not None and self.status not in DURABLE:
+            raise BadFilter(f"status must be one of {', '.join(DURABLE)}, not {clipped(repr(self.status), 60)}")
+        _check_since(self.since)
+        _check_limit(self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,5 +54,15 @@ class MessageFilter:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 1):
-            raise BadFilter(f"limit must be a whole number from 1, or None for all, not {self.limit!r}")
+        _check_since(self.since)
+        _check_limit(self.limit)
+
+
+def _check_since(since: object) -> None:
+    if since is not None and (not isinstance(since, dt.datetime) or since.tzinfo is None):
+        raise BadFilter(f"since must be an aware time, as d.runs() shows them, not {clipped(repr(since), 60)}")
+
+
+def _check_limit(limit: object) -> None:
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise BadFilter(f"limit must be a whole number from 1, or None for all, not {clipped(repr(limit), 60)}")

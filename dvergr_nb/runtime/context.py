@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import math
+import numbers
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
@@ -36,9 +38,6 @@ class Reporter(Protocol):
 
     def now(self) -> Any: ...
 
-    @property
-    def on_loop(self) -> bool: ...
-
     async def in_thread(self, work: Callable[[], Any]) -> Any: ...
 
 
@@ -58,8 +57,6 @@ class Recorded:
 
     def __await__(self) -> Generator[Any, None, None]:
         if self._future is not None:
-            import asyncio
-
             yield from asyncio.shield(asyncio.wrap_future(self._future)).__await__()
 
 
@@ -107,10 +104,9 @@ class Context:
 
     def progress(self, done: float | None = None, total: float | None = None, label: str = "") -> None:
         """Says how far the work is: `done` of `total`, and what it is at. Shown at once, recorded about once a second."""
-        for name, value in (("done", done), ("total", total)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value)):
-                raise BadInput(f"progress needs a number for {name}, not {value!r}")
-        said = Progress(done=done, total=total, label=clipped(mended(str(label)), LABEL_LIMIT))
+        said = Progress(
+            done=_number("done", done), total=_number("total", total), label=mended(clipped(str(label), LABEL_LIMIT))
+        )
         self._reporter.progressed(said)
         self._record_progress(said)
 
@@ -130,6 +126,8 @@ class Context:
         """
         if isinstance(what, str):
             return Recorded(self._reporter.record(kind, what, ()))
+        if not isinstance(what, Mapping) or not all(isinstance(name, str) for name in what):
+            raise BadInput(f"an activity is a text or a fact such as {{'kind': …, 'verb': …}}, not {clipped(repr(what), 60)}")
         fact = self._fact(**what)
         return Recorded(self._reporter.record(None, f"{fact.kind} {fact.verb}", (fact,)))
 
@@ -150,6 +148,15 @@ class Context:
     async def in_thread(self, work: Callable[[], Any]) -> Any:
         """What the function returns, run in a worker thread. It is awaited to its end: a thread cannot be interrupted."""
         return await self._reporter.in_thread(work)
+
+
+def _number(name: str, value: object) -> float | None:
+    """A plain number; those of numpy are numbers too."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+        raise BadInput(f"progress needs a number for {name}, not {clipped(repr(value), 60)}")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 CURRENT: ContextVar[Context | None] = ContextVar("dvergr_context", default=None)
