@@ -42,7 +42,9 @@ class DvergrError(Exception):
     """Base of all errors of this package. In a cell it is one line, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
+        line = " ".join(str(self).split())
+        shown = "".join(char if char.isprintable() else "\ufffd" for char in line)
+        return [f"{type(self).__name__}: {shown}"]
 
 
 class BadInput(DvergrError, ValueError):

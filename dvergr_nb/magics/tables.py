@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dvergr_nb.ids import short
 from dvergr_nb.records.run import LiveRun, Run
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, printable
 
 COLUMNS: Final = ("run", "status", "label", "actor", "room", "started (UTC)", "tags", "took")
 CELL_CHARS: Final = 48
@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 def plain(text: str, limit: int = CELL_CHARS) -> str:
     """Text on one line that moves no cursor and colours nothing, clipped."""
-    return clipped("".join(char if char.isprintable() else "\ufffd" for char in text), limit)
+    return printable(clipped(text, limit))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -26,6 +26,11 @@ def clipped(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + ELLIPSIS
 
 
+def printable(text: str) -> str:
+    """The text on one line that moves no cursor and colours nothing: what is no printable character becomes U+FFFD."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
 def first_line(text: str, limit: int = 200) -> str:
     """The first line that is not blank, clipped; empty where there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")

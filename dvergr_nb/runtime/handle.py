@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -11,7 +10,9 @@ from typing import Any, Protocol
 from dvergr_nb.errors import RunCancelled, RunFailed, RunWaiting
 from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.operation import Answer, KeyTaken
-from dvergr_nb.records.run import LiveRun, Run, RunStatus
+from dvergr_nb.records.run import Run, RunStatus
+from dvergr_nb.records.text import printable
+from dvergr_nb.runtime.home import Home
 
 
 class Desk(Protocol):
@@ -99,14 +100,14 @@ class RunHandle:
 
     async def settled(self) -> None:
         """Returns once it has ended, waits or was refused, and raises for none of them."""
-        here, thread = asyncio.get_running_loop(), threading.get_ident()
-        ended = here.create_future()
+        here = Home.here()
+        ended = here.loop.create_future()
 
         def tell(_: Future[Run]) -> None:
-            if threading.get_ident() == thread:
+            if here.is_here:
                 _mark(ended)
             else:
-                here.call_soon_threadsafe(_mark, ended)
+                here.post(lambda: _mark(ended))
 
         self._done.add_done_callback(tell)
         await ended
@@ -180,7 +181,7 @@ class RunHandle:
 
     def __repr__(self) -> str:
         state = f", {self._run.status.value}" if self._done.done() and not self._done.exception() else ""
-        return f"Run {short(self.id)}: {self.label}{state}"
+        return f"Run {short(self.id)}: {printable(self.label)}{state}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         display = self._desk.display
@@ -197,12 +198,6 @@ class Admission:
         self._handle.is_heard = True
         yield from asyncio.shield(asyncio.wrap_future(self._handle.ready)).__await__()
         return self._handle
-
-
-def shown(run: Run | LiveRun) -> str:
-    """One line of text about a Run that may be historical."""
-    reason = f", {run.reason}" if run.reason else ""
-    return f"Run {short(run.id)}: {run.name}, {run.status.value}{reason}"
 
 
 def _mark(ended: asyncio.Future[None]) -> None:

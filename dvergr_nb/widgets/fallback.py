@@ -10,7 +10,7 @@ from html import escape
 
 from dvergr_nb.ids import short
 from dvergr_nb.records.run import Run, RunKind, RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, printable
 
 ENDED = frozenset({RunStatus.WAITING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED})
 ERROR_LIMIT = 500
@@ -18,7 +18,7 @@ ERROR_LIMIT = 500
 
 def card_text(run: Run) -> str:
     """One line about a Run."""
-    return f"Run {short(run.id)}: {run.name}{_state(run)}"
+    return f"Run {short(run.id)}: {printable(run.name)}{printable(_state(run))}"
 
 
 def card_html(run: Run) -> str:
@@ -35,7 +35,7 @@ def card_html(run: Run) -> str:
 
 def board_text(room: str) -> str:
     """One line about a board."""
-    return f"Board of room {room}" if room else "Board of all rooms"
+    return f"Board of room {printable(room)}" if room else "Board of all rooms"
 
 
 def board_html(room: str) -> str:

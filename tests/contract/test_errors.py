@@ -51,6 +51,11 @@ def test_an_error_in_a_cell_is_one_line() -> None:
     assert shown == ["NoSuchRun: no Run 'abc' in this store; nearest: 0123456789"]
 
 
+def test_what_a_body_raised_stays_on_that_line_and_moves_no_cursor() -> None:
+    failed = errors.RunFailed("0123456789", "load", "error", "ValueError: a\n  b\x1b[2J")
+    assert failed._render_traceback_() == ["RunFailed: 'load' failed, error: ValueError: a b\ufffd[2J (Run 23456789)"]
+
+
 def test_all_exception_classes_of_the_package_are_in_the_tree_or_are_signals() -> None:
     """What is no error but a signal (an abort that bodies must not swallow) is a CancelledError or a BaseException."""
     signals = {"CancelledError", "BaseException"}

@@ -234,3 +234,9 @@ def test_durations_are_said_as_people_do(seconds: float, said: str) -> None:
 def test_plain_text_is_one_line_of_bounded_length() -> None:
     assert plain("a\nb\tc\0") == "a\ufffdb\ufffdc\ufffd"
     assert len(plain("x" * 1_000_000)) == 48
+
+
+def test_a_handle_in_a_terminal_is_one_line_that_moves_no_cursor(terminal: Shell) -> None:
+    terminal.cell("import dvergr_nb as d\nrun = d.job(lambda: 1, label='a\\x1b[2Jb')")
+    assert "a\ufffd[2Jb" in terminal.text("run")
+    assert "\x1b" not in terminal.text("run")
