@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Final
+from typing import Final, TypeVar
 
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.timeline import Timeline
@@ -14,6 +13,8 @@ from dvergr_nb.records.wire import AskDetails, Cancel, Details, FromView, millis
 from dvergr_nb.widgets.feed import Feed
 
 log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
 
 REMEMBERED: Final = 1_000
 """How many acts are known again when their message comes twice."""
@@ -47,20 +48,25 @@ class Acts:
     def _act(self, message: Cancel | AskDetails) -> None:
         act, run_id = message["id"], message["run_id"]
         session = self._feed.hub.session
-        if run_id not in self._feed.rows:
+        if not self._feed.shows(run_id):
             self._feed.acknowledge(act, "unknown")
-        elif message["type"] == "cancel":
-            self._feed.acknowledge(act, "requested" if session.cancel_run(run_id) else "over")
+        elif message["type"] == "details":
+            self._ask(act, lambda: session.details(run_id), lambda drawn: self._show(act, run_id, drawn))
+        elif run_id in self._feed.hub.live:
+            self._cancelled(act, session.cancel_run(run_id))
         else:
-            session.home.in_thread(lambda: session.details(run_id), lambda read: self._show(act, run_id, read))
+            self._ask(act, lambda: session.cancel_run(run_id), lambda was_asked: self._cancelled(act, was_asked))
 
-    def _show(self, act: str, run_id: str, read: Future[Timeline]) -> None:
-        def show() -> None:
-            drawn = timeline_wire(read.result())
-            at = milliseconds(self._feed.hub.session.clock.now())
-            self._feed.tell(Details(type="details", id=act, run_id=run_id, at=at, timeline=drawn))
+    def _ask(self, act: str, ask: Callable[[], Value], then: Callable[[Value], None]) -> None:
+        """Where the store must be read: in a thread, so that the loop does not wait for the disk."""
+        self._feed.hub.session.home.in_thread(ask, lambda answer: self._try(act, lambda: then(answer.result())))
 
-        self._try(act, show)
+    def _cancelled(self, act: str, was_asked: bool) -> None:
+        self._feed.acknowledge(act, "requested" if was_asked else "over")
+
+    def _show(self, act: str, run_id: str, drawn: Timeline) -> None:
+        at = milliseconds(self._feed.hub.session.clock.now())
+        self._feed.tell(Details(type="details", id=act, run_id=run_id, at=at, timeline=timeline_wire(drawn)))
 
     def _try(self, act: str, work: Callable[[], None]) -> None:
         try:

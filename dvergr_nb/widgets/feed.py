@@ -8,7 +8,6 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,7 +82,7 @@ class Feed:
         self._flush()
         session, scope = self.hub.session, self.scope
         if scope.only is None:
-            session.home.in_thread(lambda: session.runs(room=scope.room, limit=scope.limit + 1), self._remember)
+            self.hub.read(lambda: session.runs(room=scope.room, limit=scope.limit + 1), self._remember)
 
     def stop(self) -> None:
         """Hears no more. What it has can still be asked for."""
@@ -127,6 +126,10 @@ class Feed:
     def knows(self, run_id: str) -> bool:
         """Whether it has heard of that Run."""
         return run_id in self.rows or run_id in self._changed
+
+    def shows(self, run_id: str) -> bool:
+        """Whether its views may ask for that Run."""
+        return run_id == self.only or self.knows(run_id)
 
     def put(self, wire: RunRow) -> None:
         """A row is known better than by its events."""
@@ -182,9 +185,8 @@ class Feed:
     def _newest_first(self) -> list[RunRow]:
         return sorted(self.rows.values(), key=_age, reverse=True)
 
-    def _remember(self, read: Future[list[Run]]) -> None:
+    def _remember(self, known: Sequence[Run]) -> None:
         """Adds what the store holds; what was heard of meanwhile is newer."""
-        known = read.result()
         self._cut = len(known) > self.scope.limit
         for run in known[: self.scope.limit]:
             if not self.knows(run.id):

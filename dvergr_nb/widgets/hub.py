@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import ClassVar, Final, Protocol
-from weakref import WeakKeyDictionary
+from typing import ClassVar, Final, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import (
@@ -25,6 +25,8 @@ from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.session import Session
 
 log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
 
 BEAT_S: Final = 1.0
 BEATS_AT_ONCE: Final = 50
@@ -50,7 +52,8 @@ class Listener(Protocol):
 class Hub:
     """What lives in a session, told on. Every method but `of` is called on the home loop."""
 
-    _hubs: ClassVar[WeakKeyDictionary[Session, Hub]] = WeakKeyDictionary()
+    _hubs: ClassVar[WeakValueDictionary[Session, Hub]] = WeakValueDictionary()
+    """A hub holds its session, so what holds the hub is its listeners and, while there are any, the session's bus."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -64,9 +67,19 @@ class Hub:
     @classmethod
     def of(cls, session: Session) -> Hub:
         """The hub of that session."""
-        if session not in cls._hubs:
-            cls._hubs[session] = cls(session)
-        return cls._hubs[session]
+        return cls._hubs.get(session) or cls._hubs.setdefault(session, cls(session))
+
+    def read(self, ask: Callable[[], Value], then: Callable[[Value], object]) -> None:
+        """Asks the store in a thread and hands on what it said. Where it cannot be read, that is logged and no more is done."""
+
+        def take(answer: Future[Value]) -> None:
+            if (problem := answer.exception()) is None:
+                then(answer.result())
+            else:
+                level = logging.WARNING if self.session.is_open else logging.DEBUG
+                log.log(level, "a view could not read the store: %s", problem)
+
+        self.session.home.in_thread(ask, take)
 
     def add(self, listener: Listener) -> None:
         """From now on it is told of every change; what lives at this moment is in `live`."""
@@ -115,12 +128,11 @@ class Hub:
     def _look_up(self, run_id: RunId) -> None:
         """Its end was not heard of: the store knows it."""
 
-        def known(read: Future[Run | None]) -> None:
-            run = read.result()
+        def known(run: Run | None) -> None:
             if run is not None and run_id not in self.live:
                 self._tell(run, has_ended=True)
 
-        self.session.home.in_thread(lambda: self.session.row_of(run_id), known)
+        self.read(lambda: self.session.row_of(run_id), known)
 
     def _tell(self, run: Run, *, has_ended: bool) -> None:
         for listener in (*self._boards, *self._cards.get(run.id, ())):

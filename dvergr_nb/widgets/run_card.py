@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from concurrent.futures import Future
-
 import traitlets
 
 from dvergr_nb.api import KERNEL
-from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.timeline import Timeline
 from dvergr_nb.records.wire import row
@@ -17,8 +13,6 @@ from dvergr_nb.session import Session
 from dvergr_nb.widgets import fallback
 from dvergr_nb.widgets._base import RunView, static
 from dvergr_nb.widgets.feed import LIVE, Scope
-
-log = logging.getLogger(__name__)
 
 
 class RunCard(RunView):
@@ -40,32 +34,21 @@ class RunCard(RunView):
     def _start(self) -> None:
         super()._start()
         if self.session.is_open and self._run.id not in self.feed.hub.live:
-            self.session.home.in_thread(lambda: self.session.row_of(self._run.id), self._looked_up)
+            self.feed.hub.read(lambda: self.session.row_of(self._run.id), self._show)
 
-    def _looked_up(self, read: Future[Run | None]) -> None:
+    def _show(self, run: Run | None) -> None:
         """What was heard of while it was read is newer."""
-        run = read.result()
         if run is not None and not self.feed.knows(run.id):
             self.feed.take(run, has_ended=run.status not in LIVE)
 
     def _ended(self, run: Run) -> None:
         """Its output is not in its row: it is read once more, then there is nothing to hear any more."""
         self._run = run
-        self.session.home.in_thread(lambda: self.session.details(run.id), lambda read: self._complete(run, read))
+        self.feed.hub.read(lambda: self.session.details(run.id), lambda drawn: self._complete(run, drawn))
         if run.status.is_terminal:
             self.feed.stop()
 
-    def _complete(self, run: Run, read: Future[Timeline]) -> None:
-        problem = read.exception()
-        if problem is not None:
-            log.log(
-                logging.WARNING if self.session.is_open else logging.DEBUG,
-                "the output of Run %s could not be read: %s",
-                run.id,
-                problem,
-            )
-            return
-        drawn = read.result()
+    def _complete(self, run: Run, drawn: Timeline) -> None:
         self.feed.put(row(run, result=drawn.result, activities=drawn.activities))
 
     def _admitted(self, handle: RunHandle) -> None:
@@ -76,14 +59,13 @@ class RunCard(RunView):
             refused["status"], refused["reason"], refused["error"] = RunStatus.FAILED.value, "refused", str(problem)
             self.feed.put(refused)
         elif handle.id != self._run.id:
-            self._turn_to(handle.row)
+            self.feed.hub.read(lambda: handle.row, self._turn_to)
 
     def _turn_to(self, run: Run) -> None:
         self._run = run
         self.run_id = run.id
-        self.feed.turn_to(Scope(only=RunId(run.id)))
-        if not self.feed.knows(run.id):
-            self.feed.take(run, has_ended=run.status not in LIVE)
+        self.feed.turn_to(Scope(only=run.id))
+        self._show(run)
 
     def _plain(self) -> str:
         return fallback.card_text(self._run)

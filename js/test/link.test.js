@@ -176,6 +176,19 @@ test('a refusal is kept with its Run, and a Run that was over already can be pre
   assert.equal(link.cancelling.size, 0);
 });
 
+test('details that come at last take back why they could not be read', () => {
+  const { model, link } = linked();
+  model.say(snapshot([run(1)]));
+  link.details(run(1).id);
+  model.say({ type: 'ack', id: model.sent.at(-1).id, at: 1_700_000_000_000, outcome: 'failed', error: 'the disk hangs' });
+  assert.equal(link.excuses.get(run(1).id), 'the disk hangs');
+  assert.equal(link.refusals.size, 0);
+  link.details(run(1).id);
+  const timeline = { began: 0, took: 1, lives: true, lanes: [], entries: [], left_out: 0, activities: 0 };
+  model.say({ type: 'details', id: model.sent.at(-1).id, run_id: run(1).id, at: 1_700_000_000_000, timeline });
+  assert.equal(link.excuses.size, 0);
+});
+
 test('a view that has ended hears nothing', () => {
   const { model, heard, ending } = linked();
   ending.abort();

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from dvergr_nb.ids import RunId
+from dvergr_nb.records.run import Run
 from dvergr_nb.records.wire import AskDetails, Cancel, Resync
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.acts import Acts
@@ -25,6 +27,7 @@ async def test_a_press_of_cancel_that_arrives_twice_acts_once() -> None:
         await run.wait()
         await told.until(lambda: told.rows()["x"]["status"] == "cancelled")
         acts.do(Cancel(type="cancel", id="another", run_id=run.id))
+        await told.until(lambda: told.of("ack")[-1]["id"] == "another")
         assert told.of("ack")[-1]["outcome"] == "over"
 
 
@@ -73,6 +76,7 @@ async def test_an_act_that_fails_is_logged_and_answered(caplog: pytest.LogCaptur
         await run.wait()
         here.close()
         acts.do(Cancel(type="cancel", id="press", run_id=run.id))
+        await told.until(lambda: told.of("ack"))
         ack = told.of("ack")[-1]
         assert ack["outcome"] == "failed"
         assert "SessionClosed" in ack["error"]
@@ -86,3 +90,30 @@ async def test_a_resync_may_be_asked_again_and_again() -> None:
         acts.do(Resync(type="resync", have=-1))
         acts.do(Resync(type="resync", have=-1))
         assert len(told.of("snapshot")) == 2
+
+
+async def test_a_card_may_ask_for_its_run_before_it_has_heard_of_it() -> None:
+    with Session(":memory:") as here:
+        run = await here.job(lambda: "the result").wait()
+        told = Told()
+        Acts(feed_of(here, told, only=run.id)).do(AskDetails(type="details", id="question", run_id=run.id))
+        await told.until(lambda: told.of("details") or told.of("ack"))
+        assert [answer["timeline"]["result"] for answer in told.of("details")] == ["the result"]
+
+
+async def test_a_cancel_that_needs_the_store_does_not_hold_the_loop() -> None:
+    with Session(":memory:") as here:
+        run = await here.job(lambda: 1, label="x").wait()
+        told = Told()
+        acts = Acts(feed_of(here, told, only=run.id))
+        asked_in: list[bool] = []
+        read = here.store.run
+
+        def seen(run_id: RunId) -> Run | None:
+            asked_in.append(here.home.is_here)
+            return read(run_id)
+
+        here.store.run = seen  # type: ignore[method-assign]
+        acts.do(Cancel(type="cancel", id="press", run_id=run.id))
+        await told.until(lambda: told.of("ack"))
+        assert (told.of("ack")[0]["outcome"], asked_in) == ("over", [False])

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
+import pytest
+
+from dvergr_nb.errors import StoreFailed
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run
 from dvergr_nb.session import Session
@@ -94,3 +99,34 @@ async def test_views_go_on_after_an_unload_and_a_load_that_ended_all_subscriptio
         await run.wait()
         RunDisplay(here)
         await told.until(lambda: told.rows()["x"]["status"] == "completed")
+
+
+async def test_a_closed_session_is_not_held_by_its_hub() -> None:
+    here, listener = Session(":memory:"), Counted()
+    hub, held = Hub.of(here), weakref.ref(here)
+    assert Hub.of(here) is hub
+    hub.add(listener)
+    hub.remove(listener)
+    here.close()
+    del hub, here
+    await asyncio.sleep(0)  # what close has posted is done
+    gc.collect()
+    assert held() is None
+
+
+async def test_what_cannot_be_read_is_logged_and_breaks_no_loop(caplog: pytest.LogCaptureFixture) -> None:
+    broken, read = [], asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: broken.append(context))
+    with Session(":memory:") as here:
+
+        def ask() -> int:
+            here.home.post(read.set)
+            raise StoreFailed("store", "the disk hangs")
+
+        Hub.of(here).read(ask, broken.append)
+        await read.wait()
+        answered = asyncio.Event()
+        Hub.of(here).read(lambda: 1, lambda _: answered.set())
+        await answered.wait()
+        assert broken == []
+        assert "the disk hangs" in caplog.text

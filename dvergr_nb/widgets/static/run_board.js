@@ -162,8 +162,10 @@ var Link = class {
   rows = /* @__PURE__ */ new Map();
   /** @type {Map<string, TimelineWire>} */
   timelines = /* @__PURE__ */ new Map();
-  /** @type {Map<string, string>} what became of an act, by the id of the Run */
+  /** @type {Map<string, string>} why a Run could not be cancelled, by its id */
   refusals = /* @__PURE__ */ new Map();
+  /** @type {Map<string, string>} why the details of a Run could not be read, until they can */
+  excuses = /* @__PURE__ */ new Map();
   /** @type {Set<string>} Runs whose Cancel was sent and not answered by their row yet */
   cancelling = /* @__PURE__ */ new Set();
   /** @type {Presence} */
@@ -175,7 +177,7 @@ var Link = class {
   at = 0;
   /** @type {Set<(change: Change) => void>} */
   #views = /* @__PURE__ */ new Set();
-  /** @type {Map<string, string>} the Run of each act that Python has not answered */
+  /** @type {Map<string, { type: 'cancel' | 'details', runId: string }>} acts that Python has not answered */
   #acts = /* @__PURE__ */ new Map();
   /** @type {number[]} */
   #skews = [];
@@ -246,7 +248,7 @@ var Link = class {
    */
   #act(type, runId) {
     const id = newId();
-    this.#acts.set(id, runId);
+    this.#acts.set(id, { type, runId });
     this.#send({ type, id, run_id: runId });
   }
   /** @param {import('./wire.d.ts').FromView} message */
@@ -308,6 +310,7 @@ var Link = class {
         return this.#compare(message.rev);
       case "details":
         this.#acts.delete(message.id);
+        this.excuses.delete(message.run_id);
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case "ack":
@@ -337,13 +340,18 @@ var Link = class {
   }
   /** @param {import('./wire.d.ts').Ack} message */
   #answer(message) {
-    const runId = this.#acts.get(message.id);
-    if (runId === void 0) return;
+    const act = this.#acts.get(message.id);
+    if (act === void 0) return;
     this.#acts.delete(message.id);
+    const { type, runId } = act;
+    if (type === "details") {
+      this.excuses.set(runId, message.error ?? "This Run is not shown here any more.");
+      return this.#tell({ details: runId });
+    }
     if (message.outcome === "requested") return;
     this.cancelling.delete(runId);
     if (message.outcome === "failed") this.refusals.set(runId, message.error ?? "it could not be done");
-    this.#tell({ rows: [runId], act: runId });
+    this.#tell({ rows: [runId] });
   }
   /** @param {RunRow[]} rows */
   #settle(rows) {
@@ -740,7 +748,7 @@ var Card = class {
     if (!this.#open) return;
     const timeline = this.#link.timelines.get(this.#id);
     if (timeline) this.#timeline.draw(timeline);
-    else this.#timeline.excuse(this.#link.refusals.get(this.#id) ?? EXCUSES[this.#link.presence]);
+    else this.#timeline.excuse(this.#link.excuses.get(this.#id) ?? EXCUSES[this.#link.presence]);
     this.#count();
   }
 };

@@ -153,7 +153,7 @@ export class Card {
     if (!this.#open) return;
     const timeline = this.#link.timelines.get(this.#id);
     if (timeline) this.#timeline.draw(timeline);
-    else this.#timeline.excuse(this.#link.refusals.get(this.#id) ?? EXCUSES[this.#link.presence]);
+    else this.#timeline.excuse(this.#link.excuses.get(this.#id) ?? EXCUSES[this.#link.presence]);
     this.#count();
   }
 }

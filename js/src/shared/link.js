@@ -11,7 +11,7 @@ import { isLive } from './status.js';
 
 /**
  * What a view is told: rows that changed (null: any may have), ids that left, whether only time went by.
- * @typedef {{ rows?: string[] | null, gone?: string[], presence?: boolean, details?: string, act?: string, tick?: boolean }} Change
+ * @typedef {{ rows?: string[] | null, gone?: string[], presence?: boolean, details?: string, tick?: boolean }} Change
  */
 
 /** How many beats may be missing before Python is asked. */
@@ -28,8 +28,10 @@ export class Link {
   rows = new Map();
   /** @type {Map<string, TimelineWire>} */
   timelines = new Map();
-  /** @type {Map<string, string>} what became of an act, by the id of the Run */
+  /** @type {Map<string, string>} why a Run could not be cancelled, by its id */
   refusals = new Map();
+  /** @type {Map<string, string>} why the details of a Run could not be read, until they can */
+  excuses = new Map();
   /** @type {Set<string>} Runs whose Cancel was sent and not answered by their row yet */
   cancelling = new Set();
   /** @type {Presence} */
@@ -42,7 +44,7 @@ export class Link {
 
   /** @type {Set<(change: Change) => void>} */
   #views = new Set();
-  /** @type {Map<string, string>} the Run of each act that Python has not answered */
+  /** @type {Map<string, { type: 'cancel' | 'details', runId: string }>} acts that Python has not answered */
   #acts = new Map();
   /** @type {number[]} */
   #skews = [];
@@ -121,7 +123,7 @@ export class Link {
    */
   #act(type, runId) {
     const id = newId();
-    this.#acts.set(id, runId);
+    this.#acts.set(id, { type, runId });
     this.#send({ type, id, run_id: runId });
   }
 
@@ -190,6 +192,7 @@ export class Link {
         return this.#compare(message.rev);
       case 'details':
         this.#acts.delete(message.id);
+        this.excuses.delete(message.run_id);
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case 'ack':
@@ -223,13 +226,18 @@ export class Link {
 
   /** @param {import('./wire.d.ts').Ack} message */
   #answer(message) {
-    const runId = this.#acts.get(message.id);
-    if (runId === undefined) return;
+    const act = this.#acts.get(message.id);
+    if (act === undefined) return;
     this.#acts.delete(message.id);
+    const { type, runId } = act;
+    if (type === 'details') {
+      this.excuses.set(runId, message.error ?? 'This Run is not shown here any more.');
+      return this.#tell({ details: runId });
+    }
     if (message.outcome === 'requested') return;
     this.cancelling.delete(runId);
     if (message.outcome === 'failed') this.refusals.set(runId, message.error ?? 'it could not be done');
-    this.#tell({ rows: [runId], act: runId });
+    this.#tell({ rows: [runId] });
   }
 
   /** @param {RunRow[]} rows */
