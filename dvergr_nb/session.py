@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Self
 from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
 from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, Refused, SessionClosed
+from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.query import MessageFilter, RunFilter
@@ -90,6 +91,7 @@ class Session:
         self.is_open = True
         prints.install()
         atexit.register(self.close, force=True)
+        left_by_children(self)
 
     def _opened(self, path: str) -> Store:
         holder = os.environ.get("JPY_SESSION_NAME") or Path(sys.argv[0] or "python").name
@@ -373,6 +375,13 @@ class Session:
             self._supervisor.let_go(closed)
         else:
             self.home.post(lambda: self._supervisor.let_go(closed))
+
+    def leave(self) -> None:
+        """In the child of a fork: the Runs and the store are its parent's alone, and so is their end."""
+        if self.is_open:
+            self.is_open = False
+            atexit.unregister(self.close)
+            prints.uninstall()
 
     async def __aenter__(self) -> Self:
         return self

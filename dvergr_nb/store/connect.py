@@ -171,6 +171,12 @@ class Instance:
                     self._root.close()
             self._root = None
 
+    def leave(self) -> None:
+        """In the child of a fork: gives out no cursor any more. The database is left as it is; its threads are not here."""
+        self._lock = threading.RLock()
+        self._closed = True
+        self.generation += 1
+
 
 class Reader:
     """A cursor that one thread reads with, and the generation of the instance it belongs to."""

@@ -83,6 +83,12 @@ class Lock:
             os.close(self._fd)
             self._fd = -1
 
+    def leave(self) -> None:
+        """In the child of a fork: lets go of it without freeing it, so that it does not outlive the process that holds it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
 
 def holder_of(path: Path) -> Holder | None:
     """Who has signed the side file last and has not released it; None where nobody has."""

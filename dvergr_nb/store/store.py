@@ -18,6 +18,7 @@ import duckdb
 
 from dvergr_nb.clock import Clock
 from dvergr_nb.errors import SessionClosed, StoreFailed
+from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, MessageId, RunId
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Answer, Unit
@@ -100,6 +101,7 @@ class Store:
         self._writer.start()
         # A daemon thread that the end of Python meets inside DuckDB would end the process with an abort.
         atexit.register(self.close)
+        left_by_children(self)
 
     def _begun(self, con: duckdb.DuckDBPyConnection) -> tuple[int, Sequence[RunId]]:
         opener, now = self._opener, self._opener.clock.now()
@@ -244,6 +246,15 @@ class Store:
         self._instance.close(for_good=True)
         if self._lock is not None:
             self._lock.release()
+
+    def leave(self) -> None:
+        """In the child of a fork: the store is its parent's alone. Nothing is written, and the lock lives with the parent."""
+        self._closed = True
+        atexit.unregister(self.close)
+        self._writer.leave()
+        self._instance.leave()
+        if self._lock is not None:
+            self._lock.leave()
 
     def _ended(self, pen: Pen) -> None:
         lives.end(pen.con, self.life, self._opener.clock.now())

@@ -140,6 +140,11 @@ class Writer:
         """Waits until the thread has ended."""
         self._thread.join()
 
+    def leave(self) -> None:
+        """In the child of a fork, where the thread does not exist: takes nothing any more."""
+        self._gate = threading.Lock()
+        self._open = False
+
     def _run(self) -> None:
         try:
             while not self._round():

@@ -10,11 +10,12 @@ import pytest
 
 from tests.contract.source import PACKAGE, ROOT, Import, imports, modules, name_of, tree_of
 
-BASE = ("errors", "ids", "clock")
+BASE = ("errors", "ids", "clock", "forks")
 
 BELOW = {
     "errors": (),
     "clock": (),
+    "forks": (),
     "ids": ("clock",),
     "records": BASE,
     "store": (*BASE, "records"),
