@@ -29,7 +29,8 @@ LINE_LIMIT: Final = 500
 class Sink(Protocol):
     """Where printed text goes."""
 
-    def write(self, text: str) -> None: ...
+    def write(self, text: str) -> bool:
+        """False where it takes no more."""
 
 
 SINK: ContextVar[Sink | None] = ContextVar("dvergr_sink", default=None)
@@ -50,14 +51,14 @@ class Prints:
         self._scheduled = False
         self._closed = False
 
-    def write(self, text: str) -> None:
-        """Keeps the text for the next message. A worker thread waits here while too much is held."""
+    def write(self, text: str) -> bool:
+        """Keeps the text for the next message. A worker thread waits here while too much is held. False after the Run's end."""
         with self._room:
             if self._size >= HELD_LIMIT and not self._home.is_here:
                 self._room.wait_for(lambda: self._size < HELD_LIMIT or self._closed, SLOW_S)
             fits = max(0, min(HELD_LIMIT - self._size, RUN_LIMIT - self._kept, len(text)))
             if self._closed:
-                return
+                return False
             self._held.append(text[:fits])
             self._size += fits
             self._kept += fits
@@ -65,6 +66,7 @@ class Prints:
             schedule, self._scheduled = not self._scheduled, True
         if schedule:
             self._home.post(lambda: self._home.later(FLUSH_S, self.flush))
+        return True
 
     def flush(self) -> None:
         """Makes one activity message of what is held, and lets waiting threads print on."""
@@ -101,14 +103,13 @@ class Router:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Like any text stream's."""
+        """Like any text stream's. What a task that has outlived its Run prints goes to the stream."""
         sink = SINK.get()
-        if sink is None:
-            return self.stream.write(text)
-        if not isinstance(text, str):
+        if sink is not None and not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        sink.write(text)
-        return len(text)
+        if sink is not None and sink.write(text):
+            return len(text)
+        return self.stream.write(text)
 
     def writelines(self, lines: list[str]) -> None:
         """Like any text stream's."""

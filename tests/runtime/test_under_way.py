@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+import pytest
+
 from dvergr_nb.records.run import RunStatus
 from dvergr_nb.runtime.context import Context
 from tests.rigs.session import Body, Gate, RefusingSession, Told
@@ -71,3 +73,25 @@ async def test_what_a_stray_task_of_a_body_reports_after_the_end_changes_nothing
         of_run = [event.type for event in told.events if getattr(event, "run", None) is not None and event.run.id == run.id]
         assert of_run == ["run/started", "run/finished"]
         assert len(run.activity()) == 0
+
+
+async def test_what_a_stray_task_of_a_body_prints_after_the_end_goes_to_the_stream(
+    opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with opened() as session:
+        go, stray = asyncio.Event(), []
+
+        async def late() -> None:
+            print("in time")
+            await go.wait()
+            print("too late")
+
+        async def work(_ctx: Context) -> None:
+            stray.append(asyncio.create_task(late()))
+            await asyncio.sleep(0)
+
+        run = await session.start(Body(work), actor="a").wait(30)
+        go.set()
+        await stray[0]
+        assert capsys.readouterr().out == "too late\n"
+        assert list(run.activity()["content"]) == ["in time"]

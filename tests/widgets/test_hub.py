@@ -115,7 +115,8 @@ async def test_a_closed_session_is_not_held_by_its_hub() -> None:
 
 
 async def test_what_cannot_be_read_is_logged_and_breaks_no_loop(caplog: pytest.LogCaptureFixture) -> None:
-    broken, read = [], asyncio.Event()
+    broken: list[Any] = []
+    read = asyncio.Event()
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: broken.append(context))
     with Session(":memory:") as here:
 
