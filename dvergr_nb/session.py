@@ -204,8 +204,8 @@ class Session:
     # Looking ---------------------------------------------------------------------------------------------------------
 
     def active_runs(self, room: str | None = None) -> list[LiveRun]:
-        """The Runs that live in this kernel, oldest first."""
-        return list(self._supervisor.active(room))
+        """The Runs that live in this kernel, oldest first; at the end those that are queued, not durable yet."""
+        return [*self._supervisor.active(room), *self._supervisor.queued(room)]
 
     def handles(self) -> tuple[RunHandle, ...]:
         """The handles of all Runs that live here or are on their way."""
@@ -273,7 +273,7 @@ class Session:
 
     def room_turn_running(self, room: str | None = None) -> bool:
         """Whether anything lives in that room, or in any."""
-        return bool(self._supervisor.active(room))
+        return bool(self.active_runs(room))
 
     # Watching --------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.bus import Bus
 from dvergr_nb.runtime.cancel import CancelToken, Stop
-from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits, Watch
@@ -63,11 +62,9 @@ class Entry:
         self.token = CancelToken()
         self.thread_root_id: MessageId = run.trigger
         self.home_context = contextvars.copy_context()
-        self.context = Context(self, self.token, tools.ids)
         self.prints = Prints(tools.home, self.record_text, self._heard)
-        self.watch = Watch(tools.home, limits, self._expired)
+        self.watch = Watch(tools.home, limits)
         self.task: asyncio.Task[None] | None = None
-        self.on_expired: Callable[[str], object] | None = None
         self.over = False
         """Whether its end has been decided; the first decision counts."""
         self.is_silent = False
@@ -232,6 +229,9 @@ class Entry:
             )
         self.is_silent = True
 
-    def _expired(self, why: str) -> None:
-        if self.on_expired is not None:
-            self.on_expired(why)
+    def release(self) -> None:
+        """Lets go of what leads back to it, so that it is freed when its Run has ended and not by the garbage collector,
+        whose pauses grow with what it has to look at.
+        """
+        self.task = None
+        self.home_context = contextvars.Context()

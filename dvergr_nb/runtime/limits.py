@@ -30,20 +30,19 @@ class Limits:
 class Watch:
     """Watches the limits of one Run. On the home loop, but for `stir`."""
 
-    def __init__(self, home: Home, limits: Limits, expired: Callable[[str], object]) -> None:
+    def __init__(self, home: Home, limits: Limits) -> None:
         self._home = home
         self._limits = limits
-        self._expired = expired
         self._stirred = time.monotonic()
         self._timers: list[asyncio.TimerHandle] = []
 
-    def start(self) -> None:
-        """Begins to count."""
+    def start(self, expired: Callable[[str], object]) -> None:
+        """Begins to count; `expired` is told in words which limit was reached."""
         self._stirred = time.monotonic()
         if (wall := self._limits.wall_s) is not None:
-            self._timers.append(self._home.later(wall, lambda: self._expired(f"ran longer than its limit of {wall:g} s")))
+            self._timers.append(self._home.later(wall, lambda: expired(f"ran longer than its limit of {wall:g} s")))
         if (idle := self._limits.idle_s) is not None:
-            self._timers.append(self._home.later(idle, lambda: self._look(idle)))
+            self._timers.append(self._home.later(idle, lambda: self._look(idle, expired)))
 
     def stir(self) -> None:
         """The body has said something. From any thread."""
@@ -55,9 +54,9 @@ class Watch:
             timer.cancel()
         self._timers.clear()
 
-    def _look(self, idle_s: float) -> None:
+    def _look(self, idle_s: float, expired: Callable[[str], object]) -> None:
         left = self._stirred + idle_s - time.monotonic()
         if left <= 0:
-            self._expired(f"said nothing for its limit of {idle_s:g} s")
+            expired(f"said nothing for its limit of {idle_s:g} s")
         else:
-            self._timers[-1] = self._home.later(left, lambda: self._look(idle_s))
+            self._timers[-1] = self._home.later(left, lambda: self._look(idle_s, expired))

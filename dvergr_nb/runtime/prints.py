@@ -86,6 +86,11 @@ class Prints:
         self.flush()
         if self._dropped:
             self._emit("dropped", f"{self._dropped:,} characters of print output were dropped; {self._kept:,} are kept")
+        self._emit = self._said = _nothing
+
+
+def _nothing(*_said: str) -> None:
+    """Hears what nobody says any more."""
 
 
 def last_line(text: str) -> str:

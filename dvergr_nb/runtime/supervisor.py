@@ -17,7 +17,7 @@ from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, 
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook, Stop, told
-from dvergr_nb.runtime.context import CURRENT
+from dvergr_nb.runtime.context import CURRENT, Context
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
@@ -43,6 +43,12 @@ class Supervisor:
     def active(self, room: str | None = None) -> tuple[LiveRun, ...]:
         """The live Runs, by `started_at` then id. Waiting Runs are not live."""
         runs = [entry.run for entry in list(self._live.values()) if room in (None, entry.row.room)]
+        return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
+
+    def queued(self, room: str | None = None) -> tuple[LiveRun, ...]:
+        """The Runs whose admission is on its way, in the order they were asked for. Subscribers hear of them when they start."""
+        fresh = [entry.run for entry in tuple(self._asked) if entry.row.status is RunStatus.RUNNING]
+        runs = [live(run, status=RunStatus.QUEUED) for run in fresh if room in (None, run.room)]
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
 
     def live(self, run_id: RunId) -> LiveRun | None:
@@ -71,7 +77,6 @@ class Supervisor:
 
     def _entry(self, run: Run, body: Body, limits: Limits) -> Entry:
         entry = Entry(run, body, RunHandle(run, self._desk), limits, self._tools)
-        entry.on_expired = lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why))
         self._asked.add(entry)
         return entry
 
@@ -142,18 +147,19 @@ class Supervisor:
             self._show_cancelling(entry)
             self._end(entry, ending(asyncio.CancelledError(), entry.token.stop))
             return
-        entry.watch.start()
-        entry.home_context.run(CURRENT.set, entry.context)
+        entry.watch.start(lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why)))
+        context = Context(entry, entry.token, self._tools.ids)
+        entry.home_context.run(CURRENT.set, context)
         entry.home_context.run(SINK.set, entry.prints)
-        entry.task = self._tools.home.spawn(self._execute(entry), entry.home_context)
+        entry.task = self._tools.home.spawn(self._execute(entry, context), entry.home_context)
 
-    async def _execute(self, entry: Entry) -> None:
+    async def _execute(self, entry: Entry, context: Context) -> None:
         """One segment. Nothing that escapes the body, not even KeyboardInterrupt or SystemExit, gets past this."""
         outcome: object
         entry.begun = True
         try:
             entry.token.raise_stop()
-            outcome = await told(_segment(entry), entry.token)
+            outcome = await told(_segment(entry.body, context), entry.token)
         except BaseException as problem:  # noqa: BLE001  # a body's end, whatever it is
             outcome = problem
         self._end(entry, ending(outcome, entry.token.stop))
@@ -230,6 +236,7 @@ class Supervisor:
         self._live.pop(row.id, None)
         self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), row.id)
         entry.handle.settle(row, came_to.value if row.status is came_to.status else None, came_to.problem)
+        entry.release()
 
     # Stopping --------------------------------------------------------------------------------------------------------
 
@@ -299,8 +306,8 @@ class Supervisor:
         self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
 
 
-async def _segment(entry: Entry) -> object:
-    return await entry.body.execute(entry.context)
+async def _segment(body: Body, context: Context) -> object:
+    return await body.execute(context)
 
 
 def _copy(settled: Future[Answer], to: Future[Answer]) -> None:
