@@ -46,7 +46,7 @@ class Supervisor:
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
 
     def queued(self, room: str | None = None) -> tuple[LiveRun, ...]:
-        """The Runs whose admission is on its way, in the order they were asked for. Subscribers hear of them when they start."""
+        """The Runs whose admission is on its way, oldest first. Subscribers hear of them when they start."""
         fresh = [entry.run for entry in tuple(self._asked) if entry.row.status is RunStatus.RUNNING]
         runs = [live(run, status=RunStatus.QUEUED) for run in fresh if room in (None, run.room)]
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
