@@ -36,6 +36,10 @@ value, what to do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
+
+TYPED_LIMIT: Final = 80
+"""How much of what somebody typed an error repeats, in characters."""
 
 
 class DvergrError(Exception):
@@ -80,7 +84,7 @@ class NoSuchRun(NotFound):
 
     def __init__(self, piece: str, nearest: Sequence[str] = ()) -> None:
         hint = f"; nearest: {', '.join(nearest)}" if nearest else "; %runs lists what there is"
-        super().__init__(f"no Run {piece!r} in this store{hint}")
+        super().__init__(f"no Run {_brief(piece)} in this store{hint}")
         self.piece = piece
         self.nearest = tuple(nearest)
 
@@ -89,7 +93,7 @@ class NoSuchMessage(NotFound):
     """No message has that id in that room."""
 
     def __init__(self, message_id: str, room: str) -> None:
-        super().__init__(f"no message {message_id!r} in room {room!r}; post it first, or name its room")
+        super().__init__(f"no message {_brief(message_id)} in room {_brief(room)}; post it first, or name its room")
         self.message_id = message_id
         self.room = room
 
@@ -98,7 +102,7 @@ class AmbiguousRun(NotFound):
     """A piece of an id that several Runs share; `candidates` are their full ids."""
 
     def __init__(self, piece: str, candidates: Sequence[str]) -> None:
-        super().__init__(f"{piece!r} fits {len(candidates)} Runs; type more of one: {', '.join(candidates)}")
+        super().__init__(f"{_brief(piece)} fits {len(candidates)} Runs; type more of one: {', '.join(candidates)}")
         self.piece = piece
         self.candidates = tuple(candidates)
 
@@ -255,3 +259,8 @@ class RunWaiting(RunEnd):
 
     def __init__(self, run_id: str, label: str, reason: str | None) -> None:
         super().__init__(run_id, label, reason, f"{label!r} waits for {reason} (Run {run_id[-8:]})")
+
+
+def _brief(text: str) -> str:
+    """What was typed, in quotes, and not more of it than a line holds."""
+    return repr(text if len(text) <= TYPED_LIMIT else text[: TYPED_LIMIT - 1] + "…")

@@ -36,6 +36,7 @@ class RunFilter:
     def __post_init__(self) -> None:
         if self.tree is not None and (self.actor or self.status or self.kind or self.tag or self.since):
             raise BadFilter("tree goes with room and limit only: a filtered tree would have holes (incompatible-run-filters)")
+        _check_words(self, "room", "actor", "kind", "tag", "tree")
         if self.status is not None and self.status not in DURABLE:
             raise BadFilter(f"status must be one of {', '.join(DURABLE)}, not {clipped(repr(self.status), 60)}")
         _check_since(self.since)
@@ -54,8 +55,15 @@ class MessageFilter:
     limit: int | None = None
 
     def __post_init__(self) -> None:
+        _check_words(self, "room", "thread", "run")
         _check_since(self.since)
         _check_limit(self.limit)
+
+
+def _check_words(wanted: object, *names: str) -> None:
+    for name in names:
+        if not isinstance(value := getattr(wanted, name), str | None):
+            raise BadFilter(f"{name} must be text, not {clipped(repr(value), 60)}")
 
 
 def _check_since(since: object) -> None:

@@ -77,13 +77,20 @@ def _check(con: duckdb.DuckDBPyConnection, query: str) -> None:
     statements = con.extract_statements(query)
     if len(statements) != 1:
         raise _refused(f"{len(statements)} statements" if statements else "nothing to run")
-    (statement,) = statements
-    if statement.type == duckdb.StatementType.SELECT:
+    kind = _kind(statements[0])
+    if kind == duckdb.StatementType.SELECT.name:
         _check_select(con, query)
-    elif statement.type == duckdb.StatementType.EXPLAIN:
+    elif kind == duckdb.StatementType.EXPLAIN.name:
         _check_explain(con, query)
     else:
-        raise _refused(f"a statement of type {statement.type.name}")
+        raise _refused(f"a statement of type {kind}")
+
+
+def _kind(statement: Any) -> str:
+    try:
+        return str(statement.type.name)
+    except ValueError:  # DuckDB's Python has no word for its newer ones
+        return "UNKNOWN"
 
 
 def _check_explain(con: duckdb.DuckDBPyConnection, query: str) -> None:

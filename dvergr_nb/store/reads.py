@@ -18,6 +18,7 @@ from dvergr_nb.records.text import mended
 from dvergr_nb.store import messages, pauses, runs
 
 LIKE_LIMIT: Final = 20
+ID_LENGTH: Final = 36
 NEAREST: Final = 3
 NEAREST_AMONG: Final = 2_000
 """Only the newest ids are compared by look."""
@@ -149,7 +150,8 @@ def ids_like(con: duckdb.DuckDBPyConnection, piece: str) -> Sequence[RunId]:
 
 def nearest_ids(con: duckdb.DuckDBPyConnection, piece: str) -> Sequence[RunId]:
     """Ids that look most like the piece, by their whole or by their end."""
+    piece = piece[:ID_LENGTH].lower()  # what is longer is no id, and comparing it takes as long as it is
     among = [row[0] for row in con.execute(_NEWEST, [NEAREST_AMONG]).fetchall()]
     ends = {an_id[-len(piece) :] if piece else an_id: an_id for an_id in reversed(among)}
-    close = difflib.get_close_matches(piece.lower(), list(ends), n=NEAREST, cutoff=0.0)
+    close = difflib.get_close_matches(piece, list(ends), n=NEAREST, cutoff=0.0)
     return [RunId(ends[end]) for end in close]

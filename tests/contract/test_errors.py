@@ -84,3 +84,9 @@ def test_a_blind_except_never_swallows_what_it_caught() -> None:
                 case _:
                     pass
     assert not silent, "\n".join(silent)
+
+
+def test_an_error_repeats_no_more_than_a_line_of_what_was_typed() -> None:
+    typed = "a" * 1_000_000
+    for problem in (errors.NoSuchRun(typed), errors.AmbiguousRun(typed, ["1", "2"]), errors.NoSuchMessage(typed, typed)):
+        assert len(str(problem)) < 300

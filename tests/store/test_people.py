@@ -65,6 +65,7 @@ REFUSED = [
     "RESET threads",
     "CALL checkpoint()",
     "CHECKPOINT",
+    "UPDATE EXTENSIONS",
     "BEGIN",
     "COMMIT",
     "CREATE TABLE x AS SELECT 1",

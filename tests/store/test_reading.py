@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,17 @@ def test_unknown_ids_have_nothing(store: Store) -> None:
     assert store.run(run_id()) is None
     assert store.message(message_id()) is None
     assert store.stats().path == ":memory:"
+
+
+def test_the_nearest_ids_of_a_text_of_any_length_are_found_at_once(store: Store) -> None:
+    for _ in range(100):
+        done(store, admit())
+    began = time.monotonic()
+    assert len(store.nearest_ids("0a" * 500_000)) == 3
+    assert time.monotonic() - began < 10  # it would take minutes
+
+
+@pytest.mark.parametrize("name", ["room", "actor", "kind", "tag", "tree"])
+def test_a_filter_that_is_no_text_is_named(name: str) -> None:
+    with pytest.raises(BadFilter, match=f"{name} must be text, not 5"):
+        RunFilter(**{name: 5})  # type: ignore[arg-type]  # what is refused
