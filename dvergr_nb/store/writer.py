@@ -35,8 +35,18 @@ REOPEN_S: Final = 10.0
 IDLE_S: Final = 2.0
 """After so long without work, what was committed is checkpointed."""
 
-# What a parameter that cannot be bound raises, besides DuckDB's own.
-REFUSALS: Final = (duckdb.Error, Stale, ValueError, TypeError, OverflowError)
+# What a unit that cannot be stored raises, DuckDB's own and that of a value without a form there. The writer outlives all.
+REFUSALS: Final = (
+    duckdb.Error,
+    Stale,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    MemoryError,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +56,10 @@ class Ticket:
     unit: Unit
     then: Then | None
     future: Future[Answer] = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        """Whoever gives up waiting takes nothing back: what was submitted is stored and answered."""
+        self.future.set_running_or_notify_cancel()
 
     @property
     def size(self) -> int:
@@ -205,6 +219,8 @@ class Writer:
             logger.debug("a batch of %d units is replayed one by one: %s", len(units), problem)
             resent = self._recovered(problem)
         except StoreError as problem:
+            for unit in units:
+                self.known.lose(unit, problem)
             return [problem] * len(units)
         return list(self._one_by_one(units, resent=resent))
 
