@@ -18,11 +18,11 @@ from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, Refused, Session
 from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id
 from dvergr_nb.records.event import Event
-from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.query import RunFilter
 from dvergr_nb.records.room import DEFAULT_ROOM
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunKind, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, mended
-from dvergr_nb.records.timeline import Timeline, timeline
+from dvergr_nb.records.timeline import HEAD_MESSAGES, TAIL_MESSAGES, Timeline, timeline
 from dvergr_nb.runtime import prints
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.bus import Bus
@@ -256,10 +256,10 @@ class Session:
     def details(self, run_id: RunRef) -> Timeline:
         """What a Run did and when, for its card. Reads the store."""
         run = self.run(run_id)
-        said = self.store.messages(MessageFilter(run=run.id))
+        said, unread = self.store.both_ends(run.id, HEAD_MESSAGES, TAIL_MESSAGES)
         trigger = self.store.message(run.trigger)
         everything = [*([trigger] if trigger is not None else []), *said]
-        return timeline(run, everything, self.clock.now())
+        return timeline(run, everything, self.clock.now(), unread=unread)
 
     def activity_of(self, run_id: RunId) -> Any:
         """Everything a Run did, as a DataFrame."""

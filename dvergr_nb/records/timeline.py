@@ -20,6 +20,9 @@ from dvergr_nb.records.text import clipped, first_line
 HEAD_ITEMS: Final = 100
 TAIL_ITEMS: Final = 400
 """Of a Run that did more than both together, the first and the last items are shown."""
+HEAD_MESSAGES: Final = 2 * HEAD_ITEMS
+TAIL_MESSAGES: Final = 2 * TAIL_ITEMS
+"""How many messages are read for them: several reports may be one item."""
 MORE_LIMIT: Final = 1_500
 """Longest text that an entry opens to, in characters."""
 RESULT_LIMIT: Final = 2_000
@@ -92,12 +95,16 @@ class _Item:
     entry: Entry
 
 
-def timeline(run: Run, messages: Iterable[Message], now: dt.datetime) -> Timeline:
-    """The timeline of a Run: `messages` are its trigger and those that carry its id, in any order."""
+def timeline(run: Run, messages: Iterable[Message], now: dt.datetime, *, unread: int = 0) -> Timeline:
+    """The timeline of a Run: `messages` are its trigger and those that carry its id, in any order.
+
+    `unread` is how many reports lie between the first and the last of them and were not read.
+    """
     end = _end(run, now)
     own = sorted(messages, key=lambda message: (message.created_at, message.id))
     items = sorted(_items(run, own, end), key=lambda item: item.mark.at)
     shown = items if len(items) <= HEAD_ITEMS + TAIL_ITEMS else items[:HEAD_ITEMS] + items[-TAIL_ITEMS:]
+    left_out = unread + len(items) - len(shown)
     output = next((message.content for message in reversed(own) if _is_output(message)), None)
     return Timeline(
         run_id=run.id,
@@ -105,9 +112,9 @@ def timeline(run: Run, messages: Iterable[Message], now: dt.datetime) -> Timelin
         took=_since(run, end),
         lives=_lives(run),
         lanes=tuple(_lanes(items, shown, _since(run, end))),
-        entries=tuple(_entries(shown, len(items) - len(shown))),
-        left_out=len(items) - len(shown),
-        activities=sum(message.to == ACTIVITY and message.run_id == run.id for message in own),
+        entries=tuple(_entries(shown, left_out)),
+        left_out=left_out,
+        activities=unread + sum(message.to == ACTIVITY and message.run_id == run.id for message in own),
         result=None if output is None else clipped(output, RESULT_LIMIT),
         error=run.error,
     )

@@ -28,7 +28,7 @@ class Store(Protocol):
         """
 
     def backlog(self) -> int:
-        """How many units wait to be written."""
+        """How many units wait to be written; one with a long text counts as several."""
 
     def run(self, run_id: RunId) -> Run | None: ...
 
@@ -37,6 +37,9 @@ class Store(Protocol):
     def message(self, message_id: MessageId) -> Message | None: ...
 
     def messages(self, wanted: MessageFilter) -> Sequence[Message]: ...
+
+    def both_ends(self, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
+        """The first and the last messages of a Run, oldest first, and how many lie between them."""
 
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]: ...
 

@@ -57,6 +57,13 @@ WHERE ($room IS NULL OR room = $room)
 ORDER BY created_at DESC, key DESC
 LIMIT $limit
 """
+_BOTH_ENDS = """
+SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows WHERE run_key = TRY_CAST($run AS UUID)
+QUALIFY row_number() OVER (ORDER BY created_at, key) <= $first
+     OR row_number() OVER (ORDER BY created_at DESC, key DESC) <= $last
+ORDER BY created_at, key
+"""
+_HOW_MANY = "SELECT count(*) FROM dv.my_message_rows WHERE run_key = TRY_CAST(? AS UUID)"
 _FACTS = """
 SELECT CAST(message_id AS VARCHAR), CAST(id AS VARCHAR), CAST(run_id AS VARCHAR), kind, verb, status, tool_name, tool_use_id,
     outcome, critical, happened_at
@@ -117,6 +124,13 @@ def said(con: duckdb.DuckDBPyConnection, wanted: MessageFilter) -> Sequence[Mess
     """Messages oldest first; a limit keeps the last ones."""
     found = con.execute(_MESSAGES, sendable(message_parameters(wanted))).fetchall()
     return _with_facts(con, found[::-1])
+
+
+def both_ends(con: duckdb.DuckDBPyConnection, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
+    """The first and the last messages of a Run, oldest first, and how many lie between them."""
+    found = con.execute(_BOTH_ENDS, sendable({"run": run_id, "first": first, "last": last})).fetchall()
+    total = con.execute(_HOW_MANY, sendable([run_id])).fetchall()[0][0]
+    return _with_facts(con, found), max(0, total - len(found))
 
 
 def message_parameters(wanted: MessageFilter) -> Mapping[str, Any]:

@@ -115,7 +115,7 @@ class Store:
         return ticket.future
 
     def backlog(self) -> int:
-        """How many units wait to be written."""
+        """How many units wait to be written; one with a long text counts as several."""
         return self._writer.backlog
 
     def flush(self, timeout_s: float) -> bool:
@@ -145,6 +145,10 @@ class Store:
     def messages(self, wanted: MessageFilter) -> Sequence[Message]:
         """Messages oldest first."""
         return self.read(lambda con: reads.said(con, wanted))
+
+    def both_ends(self, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
+        """The first and the last messages of a Run, oldest first, and how many lie between them."""
+        return self.read(lambda con: reads.both_ends(con, run_id, first, last))
 
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]:
         """What a paused Run waits for."""

@@ -167,3 +167,9 @@ def test_keys_of_entries_are_unique_and_stay_the_same() -> None:
     keys = [entry.key for entry in timeline(ended(9), messages, after(9)).entries]
     assert len(set(keys)) == 9
     assert keys == [entry.key for entry in timeline(ended(9), messages, after(9)).entries]
+
+
+def test_reports_that_were_not_read_count_among_what_is_left_out() -> None:
+    drawn = timeline(RUN, [trigger(), said(1, "one", kind="print"), said(9, "last", kind="print")], after(10), unread=5_000)
+    assert drawn.left_out == 5_000
+    assert drawn.activities == 5_002

@@ -229,3 +229,13 @@ def test_the_nearest_ids_of_a_text_of_any_length_are_found_at_once(store: Store)
 def test_a_filter_that_is_no_text_is_named(name: str) -> None:
     with pytest.raises(BadFilter, match=f"{name} must be text, not 5"):
         RunFilter(**{name: 5})  # type: ignore[arg-type]  # what is refused
+
+
+def test_both_ends_of_a_long_run_are_read_and_what_lies_between_is_counted(store: Store) -> None:
+    run = done(store, admit()).run
+    for n in range(50):
+        done(store, said(run, f"report {n}"))
+    found, between = store.both_ends(run.id, 3, 2)
+    assert [message.content for message in found] == ["report 0", "report 1", "report 2", "report 48", "report 49"]
+    assert between == 45
+    assert store.both_ends(run.id, 30, 30)[1] == 0
