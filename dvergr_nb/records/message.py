@@ -6,6 +6,7 @@ so that a misspelt one cannot hide.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ SUB_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "provenance": frozenset({"mode", "source"}),
     "object": frozenset({"kind", "id"}),
 }
+FACT_WORDS: Final = ("kind", "verb", "status", "tool_name", "tool_use_id", "outcome")
 CONTENT_LIMIT: Final = 4_000_000
 """Longest content, in characters; what is longer belongs into a file."""
 
@@ -88,10 +90,8 @@ def checked(message: Message) -> Message:
     if message.metadata:
         _check_metadata(message.metadata)
     check_facts(message)
-    content = checked_content(message.content)
-    if content is message.content and not message.metadata:
-        return message
-    return _replaced(message, content)
+    checked_content(message.content)
+    return _mended(message)
 
 
 def checked_content(content: str) -> str:
@@ -102,16 +102,29 @@ def checked_content(content: str) -> str:
 
 
 def check_facts(message: Message) -> None:
-    """Raises `BadMessage` where a fact breaks a rule."""
+    """Raises `BadMessage` where a fact, or the kind that stands in for one, breaks a rule."""
+    if not isinstance(message.kind, str | None):
+        raise BadMessage("invalid-activity", f"kind must be a word, not {clipped(repr(message.kind), 60)}")
     for fact in message.facts:
         _check_fact(fact, message.run_id)
 
 
-def _replaced(message: Message, content: str) -> Message:
-    import dataclasses
+def _mended(message: Message) -> Message:
+    """The message with all text that somebody else may have chosen mended; itself where there is nothing to mend."""
+    changed: dict[str, Any] = _mended_texts(message, "content", "kind")
+    facts = [_mended_texts(fact, *FACT_WORDS) for fact in message.facts]
+    if any(facts):
+        pairs = zip(message.facts, facts, strict=True)
+        changed["facts"] = tuple(dataclasses.replace(fact, **texts) for fact, texts in pairs)
+    if message.metadata:
+        changed["metadata"] = json.loads(mended(json.dumps(message.metadata, ensure_ascii=False)))
+    return dataclasses.replace(message, **changed) if changed else message
 
-    metadata = json.loads(mended(json.dumps(message.metadata, ensure_ascii=False)))
-    return dataclasses.replace(message, content=content, metadata=metadata)
+
+def _mended_texts(record: object, *names: str) -> dict[str, Any]:
+    """Those of the texts that had to be mended."""
+    texts = {name: text for name in names if (text := getattr(record, name)) is not None}
+    return {name: whole for name, text in texts.items() if (whole := mended(text)) is not text}
 
 
 def _check_ids(message: Message) -> None:
@@ -145,7 +158,7 @@ def _check_metadata(metadata: Mapping[str, Any]) -> None:
 def _check_fact(fact: Fact, run_id: RunId | None) -> None:
     if not is_id(fact.id):
         raise BadMessage("invalid-activity", f"an activity fact needs a UUID as id, not {clipped(repr(fact.id), 60)}")
-    for name in ("kind", "verb", "status", "tool_name", "tool_use_id", "outcome"):
+    for name in FACT_WORDS:
         value = getattr(fact, name)
         needed = name in ("kind", "verb")
         if (value is None and needed) or not isinstance(value, str | None) or value == "":

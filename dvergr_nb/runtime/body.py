@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from dvergr_nb.errors import BadInput
 from dvergr_nb.records.pause import Envelope
+from dvergr_nb.records.text import clipped
 
 if TYPE_CHECKING:
     from dvergr_nb.runtime.context import Context
@@ -33,6 +35,9 @@ class Pause:
 Outcome = Done | Pause
 
 
+PLACES: Final = ("loop", "thread")
+
+
 class Body(Protocol):
     """One segment of a Run's work."""
 
@@ -41,3 +46,12 @@ class Body(Protocol):
 
     async def execute(self, ctx: Context) -> Outcome:
         """Does the work. What it raises fails the Run; `CancelledError` after a request cancels it."""
+
+
+def place_of(body: object) -> str:
+    """Where a body works. Raises `BadInput` for what is no body, so that nothing begins that could never be executed."""
+    place = getattr(body, "place", None)
+    if not isinstance(place, str) or place not in PLACES or not callable(getattr(body, "execute", None)):
+        given = clipped(repr(body), 60)
+        raise BadInput(f"a body has a place, 'loop' or 'thread', and execute(ctx), unlike {given}; d.job takes functions")
+    return place

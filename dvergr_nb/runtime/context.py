@@ -154,9 +154,12 @@ def _number(name: str, value: object) -> float | None:
     """A plain number; those of numpy are numbers too."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-        raise BadInput(f"progress needs a number for {name}, not {clipped(repr(value), 60)}")
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, numbers.Real) and not math.isnan(value):
+            return int(value) if isinstance(value, numbers.Integral) else float(value)
+    except OverflowError:  # a whole number beyond all floats, which nothing here could reckon with
+        raise BadInput(f"progress needs a number for {name} that is not that large") from None
+    raise BadInput(f"progress needs a number for {name}, not {clipped(repr(value), 60)}")
 
 
 CURRENT: ContextVar[Context | None] = ContextVar("dvergr_context", default=None)

@@ -19,7 +19,7 @@ from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
 from dvergr_nb.records.operation import Answer, Posted, Record
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
-from dvergr_nb.runtime.body import Body
+from dvergr_nb.runtime.body import Body, place_of
 from dvergr_nb.runtime.bus import Bus
 from dvergr_nb.runtime.cancel import CancelToken, Stop
 from dvergr_nb.runtime.handle import RunHandle
@@ -57,6 +57,7 @@ class Entry:
     def __init__(self, run: Run, body: Body, handle: RunHandle, limits: Limits, tools: Tools) -> None:
         self.row = run
         self.body = body
+        self.place = place_of(body)
         self.handle = handle
         self.tools = tools
         self.token = CancelToken()
@@ -93,7 +94,7 @@ class Entry:
             progress=self._progress,
             activities=self._activities,
             said=self._said,
-            place=self.body.place,
+            place=self.place,
             checks=not self.in_worker or self.token.has_checked,
             cancel_requested_at=self.cancel_requested_at,
         )

@@ -30,6 +30,8 @@ Deliver = Callable[[Callable[[], None]], None]
 
 BATCH_UNITS: Final = 1_000
 BATCH_CHARACTERS: Final = 4_000_000
+UNIT_CHARACTERS: Final = 10_000
+"""A unit that brings more weighs as several, so that a queue of long texts is as full as one of many."""
 COMMITS_PER_CHECKPOINT: Final = 500
 REOPEN_S: Final = 10.0
 IDLE_S: Final = 2.0
@@ -71,6 +73,11 @@ class Ticket:
                 return sum(len(message.content) for message in messages)
             case _:
                 return 0
+
+    @property
+    def weight(self) -> int:
+        """How many units it counts as."""
+        return 1 + self.size // UNIT_CHARACTERS
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +126,7 @@ class Writer:
         """Queues a unit. After `stop` its future fails with `SessionClosed`."""
         with self._gate:
             if self._open:
-                self.counts.submitted += 1
+                self.counts.submitted += ticket.weight
                 self._queue.put(ticket)
                 return
         self._refuse(ticket)
@@ -142,7 +149,7 @@ class Writer:
 
     @property
     def backlog(self) -> int:
-        """Units that are not settled."""
+        """Units that are not settled, a long one as several."""
         return self.counts.submitted - self.counts.settled
 
     @property
@@ -299,7 +306,7 @@ class Writer:
                 ticket.future.set_exception(outcome)
             else:
                 ticket.future.set_result(outcome)
-        self.counts.settled += len(tickets)
+        self.counts.settled += sum(ticket.weight for ticket in tickets)
         waiting = [ticket for ticket in tickets if ticket.then is not None]
         if waiting:
             self._tell(waiting)

@@ -14,6 +14,7 @@ import pytest
 
 from dvergr_nb.actors.job import REPLY_LIMIT, brief
 from dvergr_nb.errors import BadFilter, BadInput, RunFailed
+from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.run import RunStatus
 from dvergr_nb.runtime.context import Context
 from tests.rigs.session import RefusingSession
@@ -125,3 +126,46 @@ def test_the_durable_text_of_a_huge_result_is_made_of_its_beginning(value: Any) 
     assert text is not None
     assert len(text) <= REPLY_LIMIT
     assert peak < 500_000
+
+
+async def test_a_number_beyond_all_floats_fails_the_body_and_says_why(opened: Opened) -> None:
+    async with opened() as session:
+
+        async def work(ctx: Context) -> None:
+            ctx.progress(10**400)
+
+        with pytest.raises(RunFailed, match="that is not that large"):
+            await session.job(work)
+
+
+@pytest.mark.parametrize("kind", [5, b"x"])
+async def test_a_kind_of_activity_that_is_no_word_fails_the_body_and_says_why(opened: Opened, kind: Any) -> None:
+    async with opened() as session:
+
+        async def work(ctx: Context) -> None:
+            ctx.activity("text", kind=kind)
+
+        with pytest.raises(RunFailed, match="kind must be a word"):
+            await session.job(work)
+
+
+async def test_words_of_facts_that_are_no_unicode_are_mended_and_lose_no_record(opened: Opened) -> None:
+    async with opened() as session:
+
+        async def work(ctx: Context) -> None:
+            ctx.activity({"kind": "a\0", "verb": "b\ud800"})
+            await ctx.activity("text", kind="c\ud800")
+
+        run = session.job(work)
+        await run
+        said = session.store.messages(MessageFilter(run=run.id))
+        assert [(fact.kind, fact.verb) for message in said for fact in message.facts] == [("a\ufffd", "b\ufffd")]
+        assert [message.kind for message in said if not message.facts] == ["c\ufffd"]
+
+
+@pytest.mark.parametrize("body", ["", None, lambda: 1, type("NoPlace", (), {"execute": print, "place": "moon"})()])
+async def test_what_is_no_body_starts_nothing(opened: Opened, body: Any) -> None:
+    async with opened() as session:
+        with pytest.raises(BadInput, match="a body has a place"):
+            session.start(body, actor="a")
+        assert (session.active_runs(), session.handles(), session.runs()) == ([], (), [])

@@ -104,3 +104,13 @@ def test_a_unit_that_comes_after_close_is_answered_to_its_listener_too() -> None
     heard: list[object] = []
     store.submit(Post(message=message()), lambda future: heard.append(type(future.exception())))
     assert heard == [SessionClosed]
+
+
+def test_a_queue_of_long_texts_counts_as_full_sooner(store: Store) -> None:
+    with held(store):
+        store.submit(Post(message=message(content="short")))
+        assert store.backlog() == 1
+        store.submit(Post(message=message(content="x" * 1_000_000)))
+        assert store.backlog() == 102
+    assert store.flush(30)
+    assert store.backlog() == 0
