@@ -43,6 +43,12 @@ card.observe(lambda change: '"result"' in change.new and saved.set(), "snapshot"
 if '"result"' not in card.snapshot:
     await saved.wait()
 """
+WAIT_BOARD_SAVED = """
+board_saved = asyncio.Event()
+shown.observe(lambda change: '"completed"' in change.new and board_saved.set(), "snapshot")
+if '"completed"' not in shown.snapshot:
+    await board_saved.wait()
+"""
 SAVE_STATE = "@jupyter-widgets/jupyterlab-manager:saveWidgetState"
 
 
@@ -91,9 +97,10 @@ def test_a_saved_notebook_whose_kernel_is_gone_shows_the_last_state(ready: Ready
 
 
 def test_nbconvert_shows_the_saved_state_and_without_one_the_html_that_stands_in_for_it(ready: Ready) -> None:
-    with ready(QUICK, "%board", setup=BODIES) as seen, saving_widgets(seen):
+    with ready(QUICK, "shown = %board\nshown", setup=BODIES) as seen, saving_widgets(seen):
         seen.card("quick").shows("completed")
         seen.notebook.execute(WAIT_SAVED)
+        seen.notebook.execute(WAIT_BOARD_SAVED)
         seen.notebook.save()
         path = seen.place / "notebook.ipynb"
         with seen.aside(html_of(path)) as page:
