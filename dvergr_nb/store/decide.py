@@ -180,7 +180,8 @@ def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId,
 
 def _ended(draft: Draft, unit: End) -> Moved:
     before = _standing(draft, unit.run_id, unit.tenant_id, unit.status)
-    if before.updated_at == unit.at and before.status is unit.status and before.revision:
+    is_same_end = before.status is unit.status or before.reason == Reason.RECORD_LOST
+    if before.updated_at == unit.at and is_same_end and before.revision:
         return Moved(run=before)
     runs.check_move(unit.run_id, unit.found, unit.status)
     if before.status is not unit.found:
@@ -202,7 +203,7 @@ def _ended(draft: Draft, unit: End) -> Moved:
 
 def _after(draft: Draft, unit: End, before: Run) -> Run:
     status, reason, error = unit.status, unit.reason, unit.error
-    lost = draft.known.lost.get(before.id)
+    lost = draft.lost(before.id)
     if lost and status is RunStatus.COMPLETED:
         status, reason, error = RunStatus.FAILED, Reason.RECORD_LOST.value, f"some of its activity could not be stored: {lost}"
     return dataclasses.replace(

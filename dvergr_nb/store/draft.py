@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.message import ACTIVITY, Message
+from dvergr_nb.records.operation import Unit
 from dvergr_nb.records.room import Room
 from dvergr_nb.records.run import Run
 from dvergr_nb.store import causes, messages, rooms, runs, slots
-from dvergr_nb.store.known import Caused, Known, caused
+from dvergr_nb.store.known import Caused, Known, caused, of_run, told
 from dvergr_nb.store.messages import Place
 from dvergr_nb.store.runs import Move
 from dvergr_nb.store.slots import Key, Slot
@@ -52,6 +54,8 @@ class Draft:
         """Whether the units may have been committed before, their answer lost with the database instance."""
         self.rows = Rows()
         self._places: dict[MessageId, Place | None] = {}
+        self.refused: list[tuple[Unit, DvergrError]] = []
+        """Units that were kept out; memory hears of them when the rest is committed."""
         self._reports: set[MessageId] = set()
         """Messages that hardly anyone replies to, so that memory need not keep them."""
         self._runs: dict[RunId, Run | None] = {}
@@ -113,6 +117,11 @@ class Draft:
                 self._by_cause[key] = found.id
         known = self._by_cause[key]
         return self.run(known) if known else None
+
+    def lost(self, run_id: RunId) -> str | None:
+        """Why some activity of the Run was kept out, None where none was."""
+        here = [told(refusal) for unit, refusal in self.refused if of_run(unit) == run_id]
+        return self.known.lost.get(run_id) or next(iter(here), None)
 
     def holder(self, slot: Slot) -> RunId | None:
         """Who has the slot."""
@@ -176,6 +185,8 @@ class Draft:
 
     def keep(self) -> None:
         """Tells the memory what is committed now."""
+        for unit, refusal in self.refused:
+            self.known.lose(unit, refusal)
         self.known.rooms |= self._rooms
         self.known.keep_places({at: place for at, place in self._places.items() if place and at not in self._reports})
         for run in self._runs.values():

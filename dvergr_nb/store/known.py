@@ -35,6 +35,16 @@ def caused(run: Run) -> Caused:
     return (run.tenant_id, run.trigger, run.actor)
 
 
+def of_run(unit: Unit) -> RunId | None:
+    """The Run that the unit's message belongs to."""
+    return unit.message.run_id if isinstance(unit, Post | Record) else None
+
+
+def told(problem: BaseException) -> str:
+    """Why something was kept out, in one line."""
+    return f"{type(problem).__name__}: {problem}"
+
+
 class Known:
     """The memory. Only the writer's thread touches it."""
 
@@ -59,8 +69,8 @@ class Known:
 
     def lose(self, unit: Unit, problem: BaseException) -> None:
         """Notes that a unit was kept out: its Run, where it has one, will not end as if all were on record."""
-        if isinstance(unit, Post | Record) and unit.message.run_id:
-            self.lost.setdefault(unit.message.run_id, f"{type(problem).__name__}: {problem}")
+        if (run_id := of_run(unit)) in self.open:
+            self.lost.setdefault(run_id, told(problem))
 
     def keep_run(self, run: Run) -> None:
         """Takes over a Run as it was committed."""

@@ -325,6 +325,19 @@ def test_a_run_whose_activity_was_lost_does_not_end_as_completed(store: Store) -
     assert store.run(unit.run.id) == lost.run
 
 
+def test_an_end_that_became_record_lost_is_answered_again_with_its_row(store: Store) -> None:
+    unit = admit()
+    done(store, unit)
+    ending = end(unit.run)
+    first = together(store, [said(unit.run, room="elsewhere"), ending])[1]
+    assert done(store, ending) == first
+
+
+def test_refused_reports_of_unknown_runs_are_not_remembered(store: Store) -> None:
+    together(store, [said(admit().run)])
+    assert store._writer.known.lost == {}
+
+
 def test_an_admission_sent_again_after_its_end_is_answered_with_its_own_row(store: Store) -> None:
     unit = admit(key="k")
     done(store, unit)
