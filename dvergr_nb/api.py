@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dvergr_nb.errors import SessionClosed
+from dvergr_nb.errors import BadInput, SessionClosed
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.room import DEFAULT_ROOM
 from dvergr_nb.records.run import LiveRun, Run, checked_word
+from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook
 from dvergr_nb.runtime.handle import RunHandle
@@ -85,7 +86,10 @@ class Kernel:
 
 
 def _same(wanted: str, open_path: str) -> bool:
-    return Path(wanted).expanduser().resolve() == Path(open_path).resolve()
+    try:
+        return Path(wanted).expanduser().resolve() == Path(open_path).resolve()
+    except (ValueError, RuntimeError, OSError):  # no path at all, so not this one; opening it says what is wrong
+        return False
 
 
 def _is_of(session: Session, who: Mapping[str, str | None]) -> bool:
@@ -105,6 +109,8 @@ def connect(
     The session is a context manager, with and without `async`; leaving it closes the store. Raises `StoreBusy`,
     `NotAStore`, `StoreDamaged`, `StoreTooNew` or `StoreFailed`, and changes nothing then.
     """
+    if not isinstance(path, str | Path | None):
+        raise BadInput(f"a store's path is text or a Path, not {clipped(repr(path), 60)}")
     return KERNEL.connect(path, tenant_id=tenant_id, user_id=user_id, room=room)
 
 

@@ -40,7 +40,7 @@ def dvergr(shell: Any, given: Line) -> Lines:
     _check(given)
     match given.command:
         case "connect":
-            KERNEL.connect(Path(given.value).expanduser() if given.value != ":memory:" else given.value)
+            KERNEL.connect(given.value)
             return status()
         case "room":
             KERNEL.current().room = checked_word(given.value, "room")

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import duckdb
 
 from dvergr_nb.clock import Clock
-from dvergr_nb.errors import SessionClosed, StoreFailed
+from dvergr_nb.errors import BadInput, SessionClosed, StoreFailed
 from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, MessageId, RunId
 from dvergr_nb.records.message import Message
@@ -25,6 +25,7 @@ from dvergr_nb.records.operation import Answer, Unit
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Run
+from dvergr_nb.records.text import clipped
 from dvergr_nb.store import lives, people, reads
 from dvergr_nb.store.compact import compacted
 from dvergr_nb.store.connect import FATAL, MEMORY, Down, Instance, check_file, first_line
@@ -277,14 +278,15 @@ def open_store(
 ) -> Store:
     """Opens a store, makes it where there is none, and fails the Runs that a kernel that is gone has left running.
 
-    Raises `StoreBusy`, `StoreDamaged`, `NotAStore`, `StoreTooNew` or `StoreFailed`; then nothing was changed or is held.
+    Raises `BadInput`, `StoreBusy`, `StoreDamaged`, `NotAStore`, `StoreTooNew` or `StoreFailed`; then nothing was changed
+    or is held.
     """
     at = clock.now().isoformat(timespec="seconds")
     me = Holder(pid=os.getpid(), host=socket.gethostname(), holder=holder, boot_id=boot_id, at=at)
     opener = Opener(me=me, tenant_id=tenant_id, user_id=user_id, clock=clock, deliver=deliver)
     if os.fspath(path) == MEMORY:
         return Store(opener, Instance(None, tenant_id))
-    file = Path(path).expanduser().resolve()
+    file = _file(path)
     _make_folder(file)
     lock = Lock(file, me)
     try:
@@ -295,6 +297,18 @@ def open_store(
     except BaseException:
         lock.release()
         raise
+
+
+def _file(path: str | os.PathLike[str]) -> Path:
+    """The file meant, wherever the process goes later. Raises `BadInput` where the system could have none of that name."""
+    try:
+        file = Path(path).expanduser().resolve()
+        os.fsencode(file)
+    except (ValueError, RuntimeError, OSError) as problem:  # NUL, lone surrogates, a link to itself, a home of nobody
+        raise BadInput(f"{clipped(repr(os.fspath(path)), 80)} is no path for a store: {problem}") from None
+    if not file.name:
+        raise BadInput(f"{clipped(repr(os.fspath(path)), 80)} is no path for a store: it names no file")
+    return file
 
 
 def _make(file: Path, opener: Opener) -> None:

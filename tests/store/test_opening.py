@@ -12,7 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dvergr_nb.errors import DvergrError, NotAStore, StoreBusy, StoreDamaged, StoreFailed, StoreTooNew
+from dvergr_nb.api import connect
+from dvergr_nb.errors import BadInput, DvergrError, NotAStore, StoreBusy, StoreDamaged, StoreFailed, StoreTooNew
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.operation import Admit, Moved, Post, Resume
 from dvergr_nb.records.query import MessageFilter, RunFilter
@@ -338,3 +339,19 @@ def test_tenants_share_a_file_and_see_nothing_of_each_other(tmp_store_path: Path
     assert done(second, mine).run == mine.run
     assert [each.id for each in second.runs(RunFilter())] == [mine.run.id]
     second.close()
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800.duckdb", "/", "~nobody-of-that-name/x.duckdb", "loop.duckdb"])
+def test_a_path_that_no_file_could_have_is_refused_in_one_line(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop.duckdb").symlink_to("loop.duckdb")
+    with pytest.raises(BadInput, match="is no path for a store"):
+        opened(path)
+
+
+@pytest.mark.parametrize("path", [5, b"x.duckdb", ["x.duckdb"]])
+def test_a_path_that_is_no_text_is_refused_in_one_line(path: object) -> None:
+    with pytest.raises(BadInput, match="path is text or a Path"):
+        connect(path)  # type: ignore[arg-type]  # what is refused
