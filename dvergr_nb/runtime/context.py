@@ -36,6 +36,8 @@ class Reporter(Protocol):
 
     def replied(self, text: str) -> None: ...
 
+    def stepped(self) -> None: ...
+
     def now(self) -> Any: ...
 
     async def in_thread(self, work: Callable[[], Any]) -> Any: ...
@@ -98,6 +100,7 @@ class Context:
         `state` is what an observer may see of the work so far, as plain data; `description` says it in words.
         """
         self.raise_if_cancelled()
+        self._reporter.stepped()
         if description or state:
             self.activity(description or "checkpoint", kind="checkpoint")
         return Checked(self)

@@ -80,6 +80,7 @@ class Entry:
         self._said = ""
         self._activities = 0
         self._dropped = 0
+        self._steps = 0
         self._counting = threading.Lock()
 
     # What others see -----------------------------------------------------------------------------------------------
@@ -91,6 +92,7 @@ class Entry:
         return live(
             self.row,
             status=RunStatus.CANCELLING if is_cancelling else self.row.status,
+            steps=self.steps,
             progress=self._progress,
             activities=self._activities,
             said=self._said,
@@ -98,6 +100,11 @@ class Entry:
             checks=not self.in_worker or self.token.has_checked,
             cancel_requested_at=self.cancel_requested_at,
         )
+
+    @property
+    def steps(self) -> int:
+        """Checkpoints passed, those of earlier segments included."""
+        return self.row.steps + self._steps
 
     @property
     def on_loop(self) -> bool:
@@ -149,6 +156,17 @@ class Entry:
         self.watch.stir()
         self._progress = progress
         self._changed()
+
+    def stands_as(self, row: Run) -> None:
+        """Takes over the row as it is stored; its steps are those that were passed by then."""
+        self.row = row
+        self._steps = 0
+
+    def stepped(self) -> None:
+        """The body has passed a checkpoint."""
+        self.watch.stir()
+        with self._counting:
+            self._steps += 1
 
     def _heard(self, line: str) -> None:
         self.watch.stir()

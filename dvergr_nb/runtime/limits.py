@@ -19,7 +19,7 @@ class Limits:
     wall_s: float | None = None
     """From the start of the body."""
     idle_s: float | None = None
-    """Since it last reported, printed or progressed."""
+    """Since it last reported, printed, progressed or passed a checkpoint."""
 
     def __post_init__(self) -> None:
         for name, value in (("timeout", self.wall_s), ("idle_timeout", self.idle_s)):

@@ -117,7 +117,7 @@ class Supervisor:
             handle.settle_as(entry.handle)
 
     def _enter(self, entry: Entry, row: Run, event: type[RunStarted | RunResumed]) -> None:
-        entry.row = row
+        entry.stands_as(row)
         entry.handle.settle_admitted()
         self._live[row.id] = entry
         self._asked.discard(entry)
@@ -203,7 +203,7 @@ class Supervisor:
             status=came_to.status,
             reason=came_to.reason,
             error=came_to.error,
-            steps=entry.row.steps,
+            steps=entry.steps,
             at=self._tools.clock.now(),
             messages=tuple(output) if keeps_output else (),
             envelopes=came_to.envelopes,
@@ -232,7 +232,7 @@ class Supervisor:
             entry.handle.settle_lost(problem)
 
     def _leave(self, entry: Entry, came_to: Ending, row: Run) -> None:
-        entry.row = row
+        entry.stands_as(row)
         self._live.pop(row.id, None)
         self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), row.id)
         entry.handle.settle(row, came_to.value if row.status is came_to.status else None, came_to.problem)

@@ -434,3 +434,29 @@ async def test_drain_says_how_many_go_on_when_its_time_is_up(opened):
         session.start(Gate(), actor="a")
         with pytest.raises(TimeoutError, match="1 Runs have not ended"):
             await session.drain(0.01)
+
+
+async def test_checkpoints_are_counted_as_steps_over_all_segments(opened):
+    async with opened() as session:
+        envelope = Envelope(id="e", kind="approval")
+
+        async def asks(ctx):
+            await ctx.checkpoint()
+            await ctx.checkpoint()
+            return Pause(reason=Reason.APPROVAL, envelopes=(envelope,))
+
+        async def ends(ctx):
+            await ctx.checkpoint()
+            return ctx.run.steps
+
+        run = await session.start(Body(asks), actor="a").wait()
+        assert session.store.run(run.id).steps == 2
+        told = Told()
+        session.watch_runs("ui", told)
+
+        async def wrapped(ctx):
+            return Done(value=await ends(ctx))
+
+        assert await session.go_on(run.id, Body(wrapped)) == 3
+        assert session.store.run(run.id).steps == 3
+        assert (await told.until_type("run/finished")).run.steps == 3
