@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -35,6 +36,8 @@ class Supervisor:
         self._tools = tools
         self._desk = desk
         self._asked: set[Entry] = set()
+        self._by_id: weakref.WeakValueDictionary[RunId, Entry] = weakref.WeakValueDictionary()
+        """Finds those asked for: thousands may be on their way while all of them are cancelled."""
         self._live: dict[RunId, Entry] = {}
         self._is_closing = False
 
@@ -59,7 +62,8 @@ class Supervisor:
         return None if asked is None else live(asked.run, status=RunStatus.QUEUED)
 
     def _waiting(self, run_id: RunId) -> Entry | None:
-        return next((entry for entry in tuple(self._asked) if entry.row.id == run_id), None)
+        entry = self._by_id.get(run_id)
+        return entry if entry in self._asked else None
 
     def handles(self) -> tuple[RunHandle, ...]:
         """Handles of all Runs that live here or are on their way."""
@@ -78,6 +82,7 @@ class Supervisor:
     def _entry(self, run: Run, body: Body, limits: Limits) -> Entry:
         entry = Entry(run, body, RunHandle(run, self._desk), limits, self._tools)
         self._asked.add(entry)
+        self._by_id[entry.row.id] = entry
         return entry
 
     def _ask(self, unit: Admit | Resume, entry: Entry, then: Callable[[Entry, Future[Answer]], None]) -> RunHandle:
