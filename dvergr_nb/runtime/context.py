@@ -8,17 +8,16 @@ import math
 import numbers
 import time
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import Ids
 from dvergr_nb.records.message import Fact
-from dvergr_nb.records.operation import Answer
 from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.cancel import CancelToken
+from dvergr_nb.runtime.ports import Noted
 
 PROGRESS_RECORD_S: Final = 1.0
 """Progress is recorded when its label changes, when it is done, and otherwise at most this often."""
@@ -30,7 +29,7 @@ class Reporter(Protocol):
     @property
     def run(self) -> LiveRun: ...
 
-    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Future[Answer] | None: ...
+    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Noted | None: ...
 
     def progressed(self, progress: Progress) -> None: ...
 
@@ -54,12 +53,12 @@ class Decision:
 class Recorded:
     """A record on its way. Await it to know that it is durable; a loop body that reports a lot is slowed by that."""
 
-    def __init__(self, future: Future[Answer] | None) -> None:
-        self._future = future
+    def __init__(self, noted: Noted | None) -> None:
+        self._noted = noted
 
     def __await__(self) -> Generator[Any, None, None]:
-        if self._future is not None:
-            yield from asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+        if self._noted is not None:
+            yield from asyncio.shield(asyncio.wrap_future(self._noted.future)).__await__()
 
 
 class Checked:

@@ -7,7 +7,6 @@ import contextvars
 import datetime as dt
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from dvergr_nb.ids import Ids, MessageId
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.event import RunActivity, RunProgressed
 from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
-from dvergr_nb.records.operation import Answer, Posted, Record
+from dvergr_nb.records.operation import Posted, Record
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body, place_of
@@ -25,7 +24,7 @@ from dvergr_nb.runtime.cancel import CancelToken, Stop
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits, Watch
-from dvergr_nb.runtime.ports import Store
+from dvergr_nb.runtime.ports import Noted, Settled, Store
 from dvergr_nb.runtime.prints import Prints
 from dvergr_nb.runtime.workers import Workers
 
@@ -121,7 +120,7 @@ class Entry:
         """Puts a text on record, in order with the rest."""
         self.record(kind, content, ())
 
-    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Future[Answer] | None:
+    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Noted | None:
         """Queues one activity message. None where it was dropped: the disk is far behind, or the Run is over."""
         if self.is_silent:
             return None
@@ -129,7 +128,7 @@ class Entry:
         if not self._has_room(bool(facts)):
             return None
         entry = self._message(ACTIVITY, content, kind, facts)
-        return self.tools.store.submit(Record(message=entry), lambda answer: self._recorded(entry, answer))
+        return self.tools.store.note(Record(message=entry), lambda answer: self._recorded(entry, answer))
 
     def _has_room(self, must: bool) -> bool:
         store = self.tools.store
@@ -143,7 +142,7 @@ class Entry:
             self._dropped += 1
         return False
 
-    def _recorded(self, entry: Message, answer: Future[Answer]) -> None:
+    def _recorded(self, entry: Message, answer: Settled) -> None:
         if answer.exception() is not None:
             return  # the store remembers: the Run will end failed, record-lost
         posted = answer.result()
@@ -239,7 +238,7 @@ class Entry:
         self.watch.stop()
         self.prints.close()
         if self._dropped:
-            self.tools.store.submit(
+            self.tools.store.note(
                 Record(
                     message=self._message(
                         ACTIVITY, f"{self._dropped:,} reports were dropped: the disk was behind", "dropped", ()

@@ -13,8 +13,27 @@ from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Run
 
-Then = Callable[["Future[Answer]"], None]
-"""Called with the settled future, on the home loop."""
+
+class Settled(Protocol):
+    """What became of a unit."""
+
+    def exception(self) -> BaseException | None:
+        """The error that kept it out, None where it was stored."""
+
+    def result(self) -> Answer:
+        """Its answer. Raises the error that kept it out."""
+
+
+class Noted(Protocol):
+    """A unit on its way."""
+
+    @property
+    def future(self) -> Future[Answer]:
+        """Set when the unit is settled."""
+
+
+Then = Callable[[Settled], None]
+"""Called with what became of the unit, on the home loop."""
 
 
 class Store(Protocol):
@@ -26,6 +45,9 @@ class Store(Protocol):
         `then`, where given, is called afterwards through the home loop, in the order of submission: one wake-up of the loop
         per batch.
         """
+
+    def note(self, unit: Unit, then: Then | None = None) -> Noted:
+        """As `submit`, for what is rarely waited for: its future is made when it is asked for."""
 
     def backlog(self) -> int:
         """How many units wait to be written; one with a long text counts as several."""

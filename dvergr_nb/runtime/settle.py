@@ -9,7 +9,6 @@ import dataclasses
 import logging
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,14 +16,14 @@ from typing import Any, Final
 from dvergr_nb.errors import BadInput, Refused, SessionClosed
 from dvergr_nb.ids import short
 from dvergr_nb.records import pause
-from dvergr_nb.records.operation import Answer, End
+from dvergr_nb.records.operation import End
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.body import Done, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
 from dvergr_nb.runtime.home import Home
-from dvergr_nb.runtime.ports import Store
+from dvergr_nb.runtime.ports import Settled, Store
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +119,7 @@ def told(problem: BaseException) -> str:
         return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
 
 
-def write_end(store: Store, home: Home, end: End, then: Callable[[Future[Answer]], object]) -> None:
+def write_end(store: Store, home: Home, end: End, then: Callable[[Settled], object]) -> None:
     """Writes the end until it is written. The Run stays live meanwhile; `then` hears of it once, on the home loop.
 
     Final answers: the row has left the status that the move starts from, the store was closed, or the bare end breaks a rule.
@@ -130,7 +129,7 @@ def write_end(store: Store, home: Home, end: End, then: Callable[[Future[Answer]
 
 
 class _Writing:
-    def __init__(self, store: Store, home: Home, end: End, then: Callable[[Future[Answer]], object]) -> None:
+    def __init__(self, store: Store, home: Home, end: End, then: Callable[[Settled], object]) -> None:
         self._store, self._home, self._end, self._then = store, home, end, then
         self._delay = FIRST_RETRY_S
         self._warned = False
@@ -138,7 +137,7 @@ class _Writing:
     def attempt(self) -> None:
         self._store.submit(self._end, self._judge)
 
-    def _judge(self, answer: Future[Answer]) -> None:
+    def _judge(self, answer: Settled) -> None:
         problem = answer.exception()
         if isinstance(problem, BadInput) and (self._end.messages or self._end.envelopes):
             self._end = _without_output(self._end, problem)

@@ -22,6 +22,7 @@ from dvergr_nb.runtime.context import CURRENT, Context
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.ports import Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
 from dvergr_nb.runtime.settle import Ending, ending, write_end
@@ -85,12 +86,12 @@ class Supervisor:
         self._by_id[entry.row.id] = entry
         return entry
 
-    def _ask(self, unit: Admit | Resume, entry: Entry, then: Callable[[Entry, Future[Answer]], None]) -> RunHandle:
+    def _ask(self, unit: Admit | Resume, entry: Entry, then: Callable[[Entry, Settled], None]) -> RunHandle:
         answer = self._tools.store.submit(unit, lambda settled: then(entry, settled))
         answer.add_done_callback(lambda settled: _copy(settled, entry.handle.admission))
         return entry.handle
 
-    def _admitted(self, entry: Entry, settled: Future[Answer]) -> None:
+    def _admitted(self, entry: Entry, settled: Settled) -> None:
         problem = settled.exception()
         if problem is not None:
             self._refused(entry, problem)
@@ -136,7 +137,7 @@ class Supervisor:
         unit = Resume(run_id=run.id, tenant_id=run.tenant_id, boot_id=run.boot_id, at=self._tools.clock.now())
         return self._ask(unit, self._entry(run, body, limits), self._resumed)
 
-    def _resumed(self, entry: Entry, settled: Future[Answer]) -> None:
+    def _resumed(self, entry: Entry, settled: Settled) -> None:
         if (problem := settled.exception()) is not None:
             self._refused(entry, problem)
             return
@@ -215,7 +216,7 @@ class Supervisor:
         )
         write_end(self._tools.store, self._tools.home, end, lambda answer: self._ended(entry, came_to, answer))
 
-    def _ended(self, entry: Entry, came_to: Ending, answer: Future[Answer]) -> None:
+    def _ended(self, entry: Entry, came_to: Ending, answer: Settled) -> None:
         problem = answer.exception()
         if self._live.get(entry.row.id) is not entry:
             return  # it was never admitted, or has been let go
@@ -272,7 +273,7 @@ class Supervisor:
             at=self._tools.clock.now(),
         )
 
-        def hear(answer: Future[Answer]) -> None:
+        def hear(answer: Settled) -> None:
             if (problem := answer.exception()) is not None:
                 log.warning("the waiting Run %s was not cancelled: %s", run.id, problem)
                 return
@@ -315,7 +316,7 @@ async def _segment(body: Body, context: Context) -> object:
     return await body.execute(context)
 
 
-def _copy(settled: Future[Answer], to: Future[Answer]) -> None:
+def _copy(settled: Settled, to: Future[Answer]) -> None:
     problem = settled.exception()
     if problem is None:
         to.set_result(settled.result())

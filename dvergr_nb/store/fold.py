@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId, RunId
-from dvergr_nb.records.operation import Admit, Answer, End, Post, Record, Resume, Unit
+from dvergr_nb.records.operation import Admit, End, Post, Record, Resume, Unit
 from dvergr_nb.store import messages, pauses, runs, slots
 from dvergr_nb.store.causes import CAUSES
 from dvergr_nb.store.decide import decided
@@ -18,9 +18,8 @@ from dvergr_nb.store.rooms import ROOMS
 from dvergr_nb.store.runs import RUNS
 from dvergr_nb.store.slots import KEYS, SLOTS
 from dvergr_nb.store.table import Pen
+from dvergr_nb.store.ticket import Outcome
 from dvergr_nb.store.transaction import transaction
-
-Outcome = Answer | DvergrError
 
 
 class Stale(Exception):

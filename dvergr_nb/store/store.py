@@ -32,7 +32,8 @@ from dvergr_nb.store.connect import FATAL, MEMORY, Down, Instance, check_file, f
 from dvergr_nb.store.lock import Holder, Lock, unwritable
 from dvergr_nb.store.migrate import found_version, migrate
 from dvergr_nb.store.table import Pen
-from dvergr_nb.store.writer import Deliver, Then, Ticket, Writer
+from dvergr_nb.store.ticket import Then, Ticket
+from dvergr_nb.store.writer import Deliver, Writer
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +115,12 @@ class Store:
         ticket = Ticket(unit, then)
         self._writer.put(ticket)
         return ticket.future
+
+    def note(self, unit: Unit, then: Then | None = None) -> Ticket:
+        """As `submit`, for what is rarely waited for: its `future` is made when it is asked for."""
+        ticket = Ticket(unit, then)
+        self._writer.put(ticket)
+        return ticket
 
     def backlog(self) -> int:
         """How many units wait to be written; one with a long text counts as several."""

@@ -6,9 +6,9 @@ import datetime as dt
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,21 +17,22 @@ import duckdb
 
 from dvergr_nb.clock import UTC
 from dvergr_nb.errors import DvergrError, SessionClosed, StoreError, StoreFailed
-from dvergr_nb.records.operation import Answer, End, Post, Record, Unit
+from dvergr_nb.records.operation import Unit
 from dvergr_nb.store.connect import FATAL, Instance, first_line
-from dvergr_nb.store.fold import Outcome, Stale, cut, folded
+from dvergr_nb.store.fold import Stale, cut, folded
 from dvergr_nb.store.known import Known
 from dvergr_nb.store.table import Pen
+from dvergr_nb.store.ticket import Outcome, Ticket
 
 logger = logging.getLogger(__name__)
 
-Then = Callable[["Future[Answer]"], None]
+
 Deliver = Callable[[Callable[[], None]], None]
 
 BATCH_UNITS: Final = 1_000
 BATCH_CHARACTERS: Final = 4_000_000
-UNIT_CHARACTERS: Final = 10_000
-"""A unit that brings more weighs as several, so that a queue of long texts is as full as one of many."""
+TOLD_AT_ONCE: Final = 64
+"""How many answers are told in one turn of the home loop, so that a large batch does not hold it."""
 COMMITS_PER_CHECKPOINT: Final = 500
 REOPEN_S: Final = 10.0
 IDLE_S: Final = 2.0
@@ -49,35 +50,6 @@ REFUSALS: Final = (
     RuntimeError,
     MemoryError,
 )
-
-
-@dataclass(slots=True, eq=False)
-class Ticket:
-    """A unit on its way."""
-
-    unit: Unit
-    then: Then | None
-    future: Future[Answer] = field(default_factory=Future)
-
-    def __post_init__(self) -> None:
-        """Whoever gives up waiting takes nothing back: what was submitted is stored and answered."""
-        self.future.set_running_or_notify_cancel()
-
-    @property
-    def size(self) -> int:
-        """About how many characters it brings."""
-        match self.unit:
-            case Post(message=message) | Record(message=message):
-                return len(message.content)
-            case End(messages=messages):
-                return sum(len(message.content) for message in messages)
-            case _:
-                return 0
-
-    @property
-    def weight(self) -> int:
-        """How many units it counts as."""
-        return 1 + self.size // UNIT_CHARACTERS
 
 
 @dataclass(slots=True, eq=False)
@@ -116,6 +88,8 @@ class Writer:
         self._gate = threading.Lock()
         self._open = True
         self._unsaved = 0
+        self._untold: deque[Ticket] = deque()
+        self._is_telling = False
         self._thread = threading.Thread(target=self._run, name="dvergr-writer", daemon=True)
 
     def start(self) -> None:
@@ -181,8 +155,12 @@ class Writer:
             self._refuse(self._queue.get())
 
     def _refuse(self, item: Ticket | Errand) -> None:
-        item.future.set_exception(SessionClosed(self.instance.name))
-        if isinstance(item, Ticket) and item.then is not None:
+        closed = SessionClosed(self.instance.name)
+        if isinstance(item, Errand):
+            item.future.set_exception(closed)
+            return
+        item.settle(closed)
+        if item.then is not None:
             self._tell([item])
 
     def _round(self) -> bool:
@@ -302,20 +280,33 @@ class Writer:
 
     def _settle(self, tickets: Sequence[Ticket], outcomes: Sequence[Outcome]) -> None:
         for ticket, outcome in zip(tickets, outcomes, strict=True):
-            if isinstance(outcome, DvergrError):
-                ticket.future.set_exception(outcome)
-            else:
-                ticket.future.set_result(outcome)
+            ticket.settle(outcome)
         self.counts.settled += sum(ticket.weight for ticket in tickets)
         waiting = [ticket for ticket in tickets if ticket.then is not None]
         if waiting:
             self._tell(waiting)
 
     def _tell(self, waiting: Sequence[Ticket]) -> None:
+        with self._gate:
+            self._untold.extend(waiting)
+            begins, self._is_telling = not self._is_telling, True
+        if begins:
+            self._deliver(self._tell_some)
+
+    def _tell_some(self) -> None:
+        """On the home loop: tells in order, a few in one turn. One whose listener raises does not keep the others from it."""
         try:
-            self._deliver(lambda: _tell_all(waiting))
-        except RuntimeError:
-            logger.warning("the home loop is gone; %d answers of the store were not told", len(waiting))
+            for _ in range(TOLD_AT_ONCE):
+                with self._gate:
+                    ticket = self._untold.popleft() if self._untold else None
+                    self._is_telling = ticket is not None
+                if ticket is None:
+                    return
+                if ticket.then is not None:
+                    ticket.then(ticket)
+        finally:
+            if self._is_telling:
+                self._deliver(self._tell_some)
 
     def _do(self, errand: Errand) -> None:
         try:
@@ -336,15 +327,3 @@ class Writer:
             self._recovered(problem)
         except StoreError as problem:
             logger.warning("%s", problem)
-
-
-def _tell_all(waiting: Sequence[Ticket]) -> None:
-    """Calls them in order; one that raises does not keep the others from being called."""
-    with ExitStack() as stack:
-        for ticket in reversed(waiting):
-            stack.callback(_call, ticket)
-
-
-def _call(ticket: Ticket) -> None:
-    if ticket.then is not None:
-        ticket.then(ticket.future)

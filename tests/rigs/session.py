@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 from dvergr_nb.errors import StoreFailed
@@ -37,6 +38,11 @@ class Refusing:
         if then is not None:
             self._deliver(lambda: then(answer))
         return answer
+
+    def note(self, unit: Unit, then: Then | None = None) -> Any:
+        if not isinstance(unit, self.refused):
+            return self.real.note(unit, then)
+        return SimpleNamespace(future=self.submit(unit, then))
 
     async def until_refused(self, times: int) -> None:
         """Returns once so many operations were refused."""

@@ -14,7 +14,8 @@ from dvergr_nb.errors import DvergrError
 from dvergr_nb.records.operation import Answer, Unit
 from dvergr_nb.store.connect import Instance
 from dvergr_nb.store.migrate import migrate
-from dvergr_nb.store.writer import Ticket, Writer
+from dvergr_nb.store.ticket import Ticket
+from dvergr_nb.store.writer import Writer
 from tests.store.making import LIMIT_S, clock, here, outcome
 
 Refuse = Callable[[int, str, Any], Exception | None]

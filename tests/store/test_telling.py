@@ -16,13 +16,37 @@ from dvergr_nb.store.store import Store
 from tests.store.making import admit, done, held, here, message, opened, said
 
 
-def test_then_is_called_in_the_order_of_submission_after_the_futures_are_set(store: Store) -> None:
-    seen: list[tuple[int, bool]] = []
+def test_then_is_called_in_the_order_of_submission_when_the_unit_is_settled(store: Store) -> None:
+    seen: list[tuple[int, object]] = []
     unit = admit()
-    for n in range(20):
-        store.submit(said(unit.run) if n else unit, lambda future, n=n: seen.append((n, future.done())))  # type: ignore[misc]
+    for n in range(300):
+        store.note(said(unit.run) if n else unit, lambda settled, n=n: seen.append((n, settled.exception())))  # type: ignore[misc]
     assert store.flush(30)
-    assert seen == [(n, True) for n in range(20)]
+    assert seen == [(n, None) for n in range(300)]
+
+
+def test_a_large_batch_is_told_in_several_turns_of_the_loop_and_in_order() -> None:
+    turns: list[Callable[[], None]] = []
+    store = opened(deliver=turns.append)
+    heard: list[int] = []
+    with held(store):
+        for n in range(150):
+            store.note(Post(message=message()), lambda _, n=n: heard.append(n))  # type: ignore[misc]
+    assert store.flush(30)
+    lengths = []
+    while turns:
+        turns.pop(0)()
+        lengths.append(len(heard))
+    assert lengths == [64, 128, 150]
+    assert heard == list(range(150))
+    store.close()
+
+
+def test_the_future_of_a_noted_unit_can_be_asked_for_before_and_after_it_is_settled(store: Store) -> None:
+    early, late = store.note(Post(message=message())), store.note(Post(message=message()))
+    assert isinstance(early.future.result(30), Posted)
+    assert store.flush(30)
+    assert isinstance(late.future.result(0), Posted)
 
 
 def test_all_that_a_batch_has_to_tell_is_one_wake_up() -> None:
