@@ -85,6 +85,7 @@ class Instance:
         self._lock = threading.RLock()
         self._cursors: weakref.WeakSet[Reader] = weakref.WeakSet()
         self._root: duckdb.DuckDBPyConnection | None = None
+        self._file: tuple[int, int] | None = None
         self._mine = threading.local()
         self._closed = False
 
@@ -92,8 +93,26 @@ class Instance:
         """Opens the file and gives the writing connection. Raises `StoreDamaged`, `NotAStore` or `StoreFailed`."""
         with self._lock:
             self._root = self._connected()
+            self._file = self._found()
             self.generation += 1
             return self._root
+
+    def check_there(self) -> None:
+        """Raises `StoreFailed` where the file was removed or replaced while it is open: what is written would be lost."""
+        if self._found() != self._file:
+            raise StoreFailed(
+                self.name,
+                f"{self.name} was removed or replaced while it was open, so nothing more is written; "
+                f"put it back, or type %dvergr close --now and connect again",
+            )
+
+    def _found(self) -> tuple[int, int] | None:
+        """Which file the path leads to now, as device and number."""
+        try:
+            found = None if self.path is None else self.path.stat()
+        except OSError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         try:

@@ -210,7 +210,9 @@ class Writer:
         return list(self._one_by_one(units, resent=resent))
 
     def _folded(self, units: Sequence[Unit], *, careful: bool = False, resent: bool = False) -> list[Outcome]:
-        outcomes = folded(self._ready(), self.known, units, careful=careful, resent=resent)
+        pen = self._ready()
+        self.instance.check_there()
+        outcomes = folded(pen, self.known, units, careful=careful, resent=resent)
         self.counts.commits += 1
         self.counts.last_commit = dt.datetime.now(UTC)
         self.counts.units += len(units)

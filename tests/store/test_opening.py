@@ -355,3 +355,15 @@ def test_a_path_that_no_file_could_have_is_refused_in_one_line(
 def test_a_path_that_is_no_text_is_refused_in_one_line(path: object) -> None:
     with pytest.raises(BadInput, match="path is text or a Path"):
         connect(path)  # type: ignore[arg-type]  # what is refused
+
+
+def test_a_store_whose_file_is_taken_away_stores_nothing_more_and_says_so(tmp_store_path: Path) -> None:
+    store = opened(tmp_store_path)
+    unit = admit()
+    done(store, unit)
+    away = tmp_store_path.rename(tmp_store_path.with_name("away.duckdb"))
+    with pytest.raises(StoreFailed, match="was removed or replaced while it was open"):
+        done(store, end(unit.run))
+    away.rename(tmp_store_path)
+    assert done(store, end(unit.run)).run.status == "completed"
+    store.close()
