@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return __all__
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,16 @@ def job(work: Any, *args: Any, **options: Any) -> RunHandle:
 def start(body: Body, *, actor: str, **options: Any) -> RunHandle:
     """Starts a body of your own as a Run of `actor`; `Session.start` has the options."""
     return current_session().start(body, actor=actor, **options)
+
+
+def _as_method(function: Callable[..., Any], method: Callable[..., Any]) -> None:
+    """Shows the options of the session's method where somebody asks for the function's."""
+    _self, *options = inspect.signature(method).parameters.values()
+    function.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what inspect looks for
+
+
+_as_method(job, Session.job)
+_as_method(start, Session.start)
 
 
 def active_runs(room: str | None = None) -> list[LiveRun]:

@@ -83,7 +83,7 @@ class NoSuchRun(NotFound):
     """No Run has that id, or an id with that piece; `nearest` are the ids that look most like it."""
 
     def __init__(self, piece: str, nearest: Sequence[str] = ()) -> None:
-        hint = f"; nearest: {', '.join(nearest)}" if nearest else "; %runs lists what there is"
+        hint = f"; nearest: {', '.join(one[-8:] for one in nearest)}" if nearest else "; %runs lists what there is"
         super().__init__(f"no Run {_brief(piece)} in this store{hint}")
         self.piece = piece
         self.nearest = tuple(nearest)

@@ -343,6 +343,9 @@ class Session:
         self._check_open()
         return self.store.reconcile()
 
+    def __repr__(self) -> str:
+        return f"Session of {self.user_id} on {self.path}" + ("" if self.is_open else ", closed")
+
     # Life ------------------------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:

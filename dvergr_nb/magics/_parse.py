@@ -102,11 +102,16 @@ def _silenced(line: str) -> tuple[str, bool]:
 
 
 def _words(prog: str, text: str) -> list[str]:
-    """Splits at blanks outside of quotes. A backslash is a character like any other, so that paths of Windows survive."""
+    """Splits at blanks outside of quotes; a `#` that stands alone begins a comment, as it does in the cell around it.
+
+    A backslash is a character like any other, so that paths of Windows survive.
+    """
     words: list[str] = []
     at = 0
     while at < len(text):
         found = WORD.match(text, at)
+        if found and found[0] == "#":
+            break
         at = found.end() if found else at
         if at < len(text) and text[at] in QUOTES:
             mark, other = text[at], QUOTES[text[at]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dvergr_nb.errors import BadRun
-from dvergr_nb.ids import BootId, MessageId, RunId, is_id
+from dvergr_nb.ids import BootId, MessageId, RunId, is_id, short
 from dvergr_nb.records.text import clipped, mended
 
 
@@ -163,6 +163,11 @@ class Run:
     """Model rounds or checkpoints done so far."""
     start_turn_count: int = 0
 
+    def __repr__(self) -> str:
+        """One line: which Run, and how it stands. Its fields are all there, by name."""
+        reason = f", {self.reason}" if self.reason else ""
+        return f"Run {short(self.id)}: {self.name}, {self.status.value}{reason}"
+
     @property
     def name(self) -> str:
         """How people read it: a job by its label, a turn by its actor."""
@@ -191,7 +196,7 @@ class Progress:
         return min(1.0, max(0.0, self.done / self.total))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LiveRun(Run):
     """A Run as it lives: the row and what only the kernel knows. `status` may be `queued` or `cancelling`."""
 

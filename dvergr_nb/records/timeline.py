@@ -207,7 +207,7 @@ def _plain(run: Run, message: Message) -> _Item:
     """A message without facts: what was asked, printed, noted, or given as the result."""
     asked = message.id == run.trigger
     who, lane, shape = _who(message, asked)
-    at, line = _since(run, message.created_at), first_line(message.content)
+    at, line = _since(run, message.created_at), _telling_line(message)
     tone: Tone = "person" if asked else "bad" if message.kind == "error" else ""
     more = clipped(message.content, MORE_LIMIT) if line != message.content.strip() else ""
     return _Item(
@@ -215,6 +215,12 @@ def _plain(run: Run, message: Message) -> _Item:
         mark=Mark(shape=shape, at=at, title=f"{who}: {clipped(line, 80)}" if line else who),
         entry=Entry(key=message.id, who=who, at=at, text=line, tone=tone, more=more),
     )
+
+
+def _telling_line(message: Message) -> str:
+    """The line that says most: the first, of a traceback the last."""
+    lines = [line for line in message.content.splitlines() if line.strip()]
+    return first_line(lines[-1] if message.kind == "error" and lines else message.content)
 
 
 def _who(message: Message, asked: bool) -> tuple[str, str, Shape]:

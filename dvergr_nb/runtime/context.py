@@ -202,6 +202,9 @@ class Nothing:
 
     decision = Decision()
 
+    def __repr__(self) -> str:
+        return "checkpoint outside of a Run: nothing to wait for"
+
     def __await__(self) -> Generator[Any, None, Decision]:
         yield from ()
         return self.decision

@@ -199,6 +199,7 @@ class Supervisor:
             return
         entry.over = True
         if came_to.traceback is not None:
+            entry.prints.flush()  # what it printed, it printed before
             entry.record_text("error", came_to.traceback)
         entry.close_voice()
         keeps_output = came_to.status in (RunStatus.COMPLETED, RunStatus.WAITING)

@@ -48,7 +48,7 @@ def test_no_error_shadows_a_builtin() -> None:
 
 def test_an_error_in_a_cell_is_one_line() -> None:
     shown = errors.NoSuchRun("abc", ["0123456789"])._render_traceback_()
-    assert shown == ["NoSuchRun: no Run 'abc' in this store; nearest: 0123456789"]
+    assert shown == ["NoSuchRun: no Run 'abc' in this store; nearest: 23456789"]
 
 
 def test_what_a_body_raised_stays_on_that_line_and_moves_no_cursor() -> None:

@@ -115,3 +115,10 @@ def test_free_text_after_the_options_stays_as_typed() -> None:
     assert (line.output, line.limit, rest) == ("x", 3, "SELECT 'a  b' -- {c} $d")
     assert described().head("")[1] == ""
     assert described().head("SELECT 1;")[0].is_silent
+
+
+def test_what_follows_a_lone_hash_is_a_comment_and_a_hash_in_a_word_is_not() -> None:
+    described = Parser("%try", "Tries.")
+    described.add_argument("words", nargs="*")
+    assert described.line("fix issue #12 # what's left").words == ["fix", "issue", "#12"]
+    assert described.line("# nothing").words == []

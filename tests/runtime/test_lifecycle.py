@@ -460,3 +460,23 @@ async def test_checkpoints_are_counted_as_steps_over_all_segments(opened):
         assert await session.go_on(run.id, Body(wrapped)) == 3
         assert session.store.run(run.id).steps == 3
         assert (await told.until_type("run/finished")).run.steps == 3
+
+
+async def test_what_a_body_printed_stands_before_its_error(opened):
+    async with opened() as session:
+
+        def work():
+            print("about to")
+            raise ValueError("no")
+
+        run = await session.job(work).wait()
+        kinds = [m.kind for m in session.store.messages(_of(run.id)) if m.kind in ("print", "error")]
+        assert kinds == ["print", "error"]
+        entry = next(e for e in session.details(run).entries if e.who == "error")
+        assert entry.text == "ValueError: no"
+
+
+async def test_a_row_shows_itself_as_one_line(opened):
+    async with opened() as session:
+        run = await session.job(lambda: 1, label="one").wait()
+        assert repr(run.row) == f"Run {run.id[-8:]}: one, completed"
