@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.event import Event
@@ -59,6 +62,21 @@ class RefusingSession(Session):
 
     def _opened(self, path: str) -> Any:
         return Refusing(super()._opened(path), self.home.post)
+
+
+@pytest.fixture
+def opened() -> Callable[..., AbstractAsyncContextManager[RefusingSession]]:
+    """`async with opened() as session`: a session on the test's loop whose store can be told to refuse."""
+
+    @asynccontextmanager
+    async def open_one(path: str = ":memory:", **who: str) -> AsyncIterator[RefusingSession]:
+        session = RefusingSession(path, tenant_id=who.get("tenant_id"), user_id=who.get("user_id"))
+        try:
+            yield session
+        finally:
+            session.close(force=True)
+
+    return open_one
 
 
 class Told:
