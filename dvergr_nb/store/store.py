@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 READ_WAIT_S: Final = 2.0
 """How long a read waits for what was submitted before it."""
 
-READ_ATTEMPTS: Final = 3
+READ_ATTEMPTS: Final = 10
 """How often a read is asked again after the database was opened anew under it."""
 
 Value = TypeVar("Value")
