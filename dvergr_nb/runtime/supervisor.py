@@ -51,8 +51,8 @@ class Supervisor:
 
     def queued(self, room: str | None = None) -> tuple[LiveRun, ...]:
         """The Runs whose admission is on its way, oldest first. Subscribers hear of them when they start."""
-        fresh = [entry.run for entry in tuple(self._asked) if entry.row.status is RunStatus.RUNNING]
-        runs = [live(run, status=RunStatus.QUEUED) for run in fresh if room in (None, run.room)]
+        fresh = [entry for entry in tuple(self._asked) if entry.row.status is RunStatus.RUNNING]
+        runs = [_on_its_way(entry) for entry in fresh if room in (None, entry.row.room)]
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
 
     def live(self, run_id: RunId) -> LiveRun | None:
@@ -60,7 +60,7 @@ class Supervisor:
         if (entry := self._live.get(run_id)) is not None:
             return entry.run
         asked = self._waiting(run_id)
-        return None if asked is None else live(asked.run, status=RunStatus.QUEUED)
+        return None if asked is None else _on_its_way(asked)
 
     def _waiting(self, run_id: RunId) -> Entry | None:
         entry = self._by_id.get(run_id)
@@ -311,6 +311,13 @@ class Supervisor:
             return
         entry.cancel_requested_at = stop.at
         self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
+
+
+def _on_its_way(entry: Entry) -> LiveRun:
+    """Queued until the store has answered; the loop hears of the answer a moment later than its row is durable."""
+    answer = entry.handle.admission
+    is_durable = answer.done() and answer.exception() is None
+    return entry.run if is_durable else live(entry.run, status=RunStatus.QUEUED)
 
 
 async def _segment(body: Body, context: Context) -> object:
