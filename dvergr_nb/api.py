@@ -9,7 +9,6 @@ from typing import Any
 
 from dvergr_nb.errors import BadInput, SessionClosed
 from dvergr_nb.records.event import Event
-from dvergr_nb.records.room import DEFAULT_ROOM
 from dvergr_nb.records.run import LiveRun, Run, checked_word
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body
@@ -229,5 +228,3 @@ class Frames:
 
 
 frames = Frames()
-
-__all__ = ["DEFAULT_ROOM", "KERNEL", "Frames", "Kernel"]
