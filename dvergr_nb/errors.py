@@ -4,14 +4,19 @@
     ├── BadInput (ValueError)            a value that cannot be used; nothing was changed
     │   ├── BadRun                       a field of a Run that its rules refuse
     │   ├── BadMessage                   a field of a message or of an activity fact
+    │   ├── BadAttention                 what a participant decided about a message that arrived while it works
     │   └── BadFilter                    filters that cannot be combined, or unknown ones
     ├── NotFound (LookupError)           nothing of that id or name
     │   ├── NoSuchRun
     │   ├── NoSuchMessage
+    │   ├── NoSuchActor                  nobody of that name takes part in the room
     │   └── AmbiguousRun                 a piece of an id that fits several Runs
     ├── Refused                          the state it would need is not there
     │   ├── ThreadBusy                   another Run is open on that thread
     │   ├── MoveRefused                  the Run is not in the status the move starts from
+    │   ├── RoomClosed                   the room admits nothing any more
+    │   ├── RoomNotDrained               Runs of a room that is being closed go on
+    │   ├── Sealed                       the Run that would contain it is ending
     │   └── LoopBusy                     the kernel's loop did not come round in time
     ├── SessionClosed                    there is no open store to work on
     ├── StoreError
@@ -71,6 +76,14 @@ class BadMessage(BadInput):
         self.code = code
 
 
+class BadAttention(BadInput):
+    """What a participant decided about a message breaks a rule of attention; `code` is the rule's short name."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
 class BadFilter(BadInput):
     """Filters that cannot be combined, or a filter that does not exist."""
 
@@ -96,6 +109,20 @@ class NoSuchMessage(NotFound):
         super().__init__(f"no message {_brief(message_id)} in room {_brief(room)}; post it first, or name its room")
         self.message_id = message_id
         self.room = room
+
+
+class NoSuchActor(NotFound):
+    """Nobody of that name takes part in the room in this kernel; `known` are those who do."""
+
+    def __init__(self, actor: str, room: str, known: Sequence[str] = ()) -> None:
+        there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(map(repr, known))}" if known else "nobody is there"
+        super().__init__(
+            f"no actor {_brief(actor)} takes part in room {_brief(room)}, {there}; "
+            f"have it join: d.room({_brief(room)}).join({_brief(actor)}, d.echo())"
+        )
+        self.actor = actor
+        self.room = room
+        self.known = tuple(known)
 
 
 class AmbiguousRun(NotFound):
@@ -133,6 +160,35 @@ class MoveRefused(Refused):
         self.run_id = run_id
         self.wanted = wanted
         self.found = found
+
+
+class RoomClosed(Refused):
+    """The room was closed, or is being closed: it admits no message and no Run."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"room {_brief(room)} is closed and admits nothing; d.room({_brief(room)}) opens it again")
+        self.room = room
+
+
+class RoomNotDrained(Refused):
+    """Runs of a room that is being closed have not ended in time; it stays closed to new ones. `run_ids` are those Runs."""
+
+    def __init__(self, room: str, drain_s: float, runs: Sequence[tuple[str, str]]) -> None:
+        named = ", ".join(f"{run_id[-8:]} ({name})" for run_id, name in runs)
+        super().__init__(
+            f"room {_brief(room)} has not drained within {drain_s:g} s and admits nothing; still working: {named}; "
+            "close it again to wait longer"
+        )
+        self.room = room
+        self.run_ids = tuple(run_id for run_id, _ in runs)
+
+
+class Sealed(Refused):
+    """A Run that is ending or was asked to stop takes no new child; `run_id` is that Run."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"Run {run_id[-8:]} is ending or was asked to stop, so it takes no new child (supervisor-sealed)")
+        self.run_id = run_id
 
 
 class LoopBusy(Refused):

@@ -23,6 +23,24 @@ class RunsSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunQueued:
+    """Its trigger is durable and its actor works on something else. Live only: there is no row yet."""
+
+    type: ClassVar[str] = "run/queued"
+    seq: int
+    run: LiveRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWithdrawn:
+    """It was queued and will not be admitted: there never was a row."""
+
+    type: ClassVar[str] = "run/withdrawn"
+    seq: int
+    run: LiveRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
     """Its row is durable and its body is about to begin."""
 
@@ -79,12 +97,30 @@ class RunActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPartial:
-    """Text it streams; live only, never stored."""
+    """Text it streams, as far as it has come, its beginning cut off where it is long; live only, never stored."""
 
     type: ClassVar[str] = "run/partial"
     seq: int
     run: LiveRun
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePosted:
+    """A message that somebody said in a room is durable; activity and private messages of Runs are not told so."""
+
+    type: ClassVar[str] = "message/posted"
+    seq: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomChanged:
+    """Who takes part in a room has changed, or whether it admits anything."""
+
+    type: ClassVar[str] = "room/changed"
+    seq: int
+    room: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +150,17 @@ class ProcessEnded:
     process: Process
 
 
-RunEvent = RunStarted | CancelRequested | RunFinished | RunResumed | RunProgressed | RunActivity | RunPartial
+RunEvent = (
+    RunQueued
+    | RunWithdrawn
+    | RunStarted
+    | CancelRequested
+    | RunFinished
+    | RunResumed
+    | RunProgressed
+    | RunActivity
+    | RunPartial
+)
+RoomEvent = MessagePosted | RoomChanged
 ProcessEvent = ProcessRegistered | ProcessChanged | ProcessEnded
-Event = RunsSnapshot | RunEvent | ProcessEvent
+Event = RunsSnapshot | RunEvent | RoomEvent | ProcessEvent

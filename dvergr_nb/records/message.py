@@ -22,6 +22,8 @@ ACTIVITY: Final = "_activity"
 RUNS: Final = "_runs"
 """Reserved address of the private inputs and outputs of Runs."""
 
+EVERYONE: Final = "*"
+"""How a caller says that a message goes to all who take part; in the record `to` is None then."""
 PERSON: Final = "user"
 """The actor that a person at the keyboard is."""
 

@@ -10,17 +10,46 @@ import datetime as dt
 from dataclasses import dataclass
 
 from dvergr_nb.ids import BootId, MessageId, RunId
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.pause import Envelope
-from dvergr_nb.records.room import Room
+from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import Run, RunStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRoom:
-    """Makes a room, or finds it. Answer: `Opened`."""
+    """Makes a room, or finds it as it was made. Answer: `Opened`."""
 
     room: Room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Notes that an actor is in a room from now on; one that has not left is there already. Answer: `Joined`."""
+
+    member: Member
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    """Notes that an actor has left a room. Answer: `Left`."""
+
+    tenant_id: str
+    room: str
+    actor: str
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attend:
+    """Appends facts about a message and a participant, all or none. Answer: `Attended`.
+
+    A fact that is there already is left; with other content it is refused as immutable. An `applied` fact needs its `ready`
+    decision, of the same message, actor, room and axes; its `result_run_id` a Run of that actor caused by that message.
+    """
+
+    facts: tuple[AttentionFact, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +71,8 @@ class Admit:
     """Stores a Run as running, with the trigger message where it is new. Answer: `Admitted` or `KeyTaken`.
 
     Without `message` the trigger must be in the Run's room already. A trigger that is not the root of a thread made by this
-    very unit takes the open slot of room, thread and actor; where another Run has it, `ThreadBusy` is raised.
+    very unit takes the open slot of room, thread and actor; where another Run has it, `ThreadBusy` is raised. In a room with
+    exclusive threads the slot is that of room and thread, and every Run takes it.
     """
 
     run: Run
@@ -92,7 +122,7 @@ class Cause:
     at: dt.datetime
 
 
-Unit = OpenRoom | Post | Record | Admit | End | Resume | Cause
+Unit = OpenRoom | Join | Leave | Attend | Post | Record | Admit | End | Resume | Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +131,27 @@ class Opened:
 
     room: Room
     inserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Whether the stay is new."""
+
+    inserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Whether it was there."""
+
+    was_there: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attended:
+    """How many of the facts were new."""
+
+    inserted: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +191,7 @@ class Noted:
     causes: tuple[RunId, ...]
 
 
-Answer = Opened | Posted | Admitted | KeyTaken | Moved | Noted
+Answer = Opened | Joined | Left | Attended | Posted | Admitted | KeyTaken | Moved | Noted
 
 
 def row_in(answer: Answer) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -11,6 +12,7 @@ from dvergr_nb.records.text import clipped
 
 if TYPE_CHECKING:
     from dvergr_nb.runtime.context import Context
+    from dvergr_nb.runtime.reply import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +20,14 @@ class Done:
     """The body returned. `value` stays in the kernel; `reply` is what the record keeps of it."""
 
     value: Any = None
-    reply: str | None = None
+    reply: str | Reply | None = None
+    """A text goes to `_runs`, a `Reply` to the room."""
     reason: str | None = None
     """A word that says more about a completed Run, for instance `silent`."""
+    publish: Callable[[], object] | None = None
+    """Called on the loop once the end is durable and before anyone is told: the Run is still live meanwhile. Where it raises
+    it is called again, a bounded number of times.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +36,7 @@ class Pause:
 
     reason: str
     envelopes: tuple[Envelope, ...] = ()
-    reply: str | None = None
+    reply: str | Reply | None = None
 
 
 Outcome = Done | Pause

@@ -7,9 +7,9 @@ import dataclasses
 import math
 import numbers
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import Ids
@@ -18,6 +18,10 @@ from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.cancel import CancelToken
 from dvergr_nb.runtime.ports import Noted
+
+if TYPE_CHECKING:
+    from dvergr_nb.runtime.handle import RunHandle
+    from dvergr_nb.runtime.inbox import Inbox
 
 PROGRESS_RECORD_S: Final = 1.0
 """Progress is recorded when its label changes, when it is done, and otherwise at most this often."""
@@ -29,13 +33,22 @@ class Reporter(Protocol):
     @property
     def run(self) -> LiveRun: ...
 
-    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Noted | None: ...
+    def record(
+        self, kind: str | None, content: str, facts: tuple[Fact, ...], metadata: Mapping[str, Any] = ...
+    ) -> Noted | None: ...
+
+    def streamed(self, text: str) -> None: ...
+
+    def spawned(self, work: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> RunHandle: ...
 
     def progressed(self, progress: Progress) -> None: ...
 
     def replied(self, text: str) -> None: ...
 
     def stepped(self) -> None: ...
+
+    @property
+    def inbox(self) -> Inbox | None: ...
 
     def now(self) -> Any: ...
 
@@ -119,7 +132,7 @@ class Context:
             return
         self._recorded_at, self._recorded_label = now, said.label
         outcome = None if said.done is None else f"{said.done:g}" + (f"/{said.total:g}" if said.total is not None else "")
-        self._reporter.record("progress", said.label, (self._fact(kind="progress", verb="report", outcome=outcome),))
+        self._reporter.record("progress", said.label, (self.fact(kind="progress", verb="report", outcome=outcome),))
 
     def activity(self, what: str | Mapping[str, Any], *, kind: str = "note") -> Recorded:
         """Puts something the Run did on record: a text, or a typed fact such as `{"kind": "tool", "verb": "invoke"}`.
@@ -130,16 +143,41 @@ class Context:
             return Recorded(self._reporter.record(kind, what, ()))
         if not isinstance(what, Mapping) or not all(isinstance(name, str) for name in what):
             raise BadInput(f"an activity is a text or a fact such as {{'kind': …, 'verb': …}}, not {clipped(repr(what), 60)}")
-        fact = self._fact(**what)
+        fact = self.fact(**what)
         return Recorded(self._reporter.record(None, f"{fact.kind} {fact.verb}", (fact,)))
 
-    def _fact(self, **fields: Any) -> Fact:
-        known = {field.name for field in dataclasses.fields(Fact)} - {"id", "run_id"}
+    def report(self, content: str, facts: Sequence[Fact], metadata: Mapping[str, Any] | None = None) -> Recorded:
+        """Puts one activity message with several facts on record, as `fact` makes them. Raises `BadMessage`."""
+        return Recorded(self._reporter.record(None, content, tuple(facts), metadata or {}))
+
+    def fact(self, **fields: Any) -> Fact:
+        """A fact of this Run, happening now unless `at` says otherwise. With an `id` of one's own it is stored once."""
+        known = {field.name for field in dataclasses.fields(Fact)} - {"run_id"}
         if strange := sorted(set(fields) - known):
             raise BadInput(f"an activity fact has no {', '.join(strange)}; it may have {', '.join(sorted(known))}")
         if missing := {"kind", "verb"} - set(fields):
             raise BadInput(f"an activity fact needs {' and '.join(sorted(missing))}")
-        return Fact(**{"at": self._reporter.now(), **fields, "id": self._ids.message(), "run_id": self.run.id})
+        return Fact(**{"at": self._reporter.now(), "id": self._ids.message(), **fields, "run_id": self.run.id})
+
+    def stream(self, text: str) -> None:
+        """Shows the text that is being made, as far as it has come. Live only; what counts is the reply."""
+        self._reporter.streamed(text)
+
+    def stepped(self) -> None:
+        """A step of the work is done, such as a model round: counted on the Run."""
+        self._reporter.stepped()
+
+    @property
+    def inbox(self) -> Inbox | None:
+        """The messages that join this turn while it works; None for a body that takes none."""
+        return self._reporter.inbox
+
+    def spawn(self, work: Any, *args: Any, **options: Any) -> RunHandle:
+        """Starts `work` as a child Run, in this Run's room; options as those of `d.job`.
+
+        This Run ends only after its children, and cancelling it cancels them. Raises `Sealed` where it is ending.
+        """
+        return self._reporter.spawned(work, args, options)
 
     def reply(self, text: str) -> None:
         """Gives the Run an output message. It is stored together with the Run's end."""
@@ -188,6 +226,11 @@ def checkpoint(state: Mapping[str, Any] | None = None, description: str = "") ->
 def progress(done: float | None = None, total: float | None = None, label: str = "") -> None:
     """`ctx.progress` of the current Run."""
     _needed("progress").progress(done, total, label)
+
+
+def spawn(work: Any, *args: Any, **options: Any) -> RunHandle:
+    """`ctx.spawn` of the current Run."""
+    return _needed("spawn").spawn(work, *args, **options)
 
 
 def raise_if_cancelled() -> None:

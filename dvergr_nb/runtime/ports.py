@@ -7,10 +7,12 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Answer, Unit
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.room import Member, Room, Unanswered
 from dvergr_nb.records.run import Run
 
 
@@ -62,6 +64,18 @@ class Store(Protocol):
 
     def both_ends(self, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
         """The first and the last messages of a Run, oldest first, and how many lie between them."""
+
+    def rooms(self) -> Sequence[Room]:
+        """All rooms, by name."""
+
+    def members(self, room: str) -> Sequence[Member]:
+        """Who is or was in the room, by the time of joining; at most one stay of an actor has no `left_at`."""
+
+    def unanswered(self, room: str | None, limit: int) -> Sequence[Unanswered]:
+        """Messages given to a member that no Run of its answers and no attention fact has settled, oldest first."""
+
+    def attention(self, room: str, message_id: MessageId | None) -> Sequence[AttentionFact]:
+        """The facts about the messages of a room, or about one message, in the order they were noted."""
 
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]: ...
 

@@ -1,0 +1,91 @@
+"""Handlers: whatever a person lets answer messages, as one kind of coroutine function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from dvergr_nb.errors import BadInput
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.text import clipped
+from dvergr_nb.runtime import obligation
+from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.reply import Given, Handler, Reply, Wrapper
+
+PROGRAM: Final = "program_kind"
+"""Attribute of a handler: a word for what answers, kept as the Run's provenance; `function` where it has none."""
+STEERABLE: Final = "is_steerable"
+"""Attribute of a handler: whether it takes messages that come while it works from `ctx.inbox`, and closes that at its end."""
+
+
+def program_of(handler: Handler) -> str:
+    """A word for what answers."""
+    return str(getattr(handler, PROGRAM, "function"))
+
+
+def is_steerable(handler: Handler) -> bool:
+    """Whether messages can join its turns."""
+    return bool(getattr(handler, STEERABLE, False))
+
+
+def handler_of(work: object, wrappers: Sequence[Wrapper]) -> Handler:
+    """The handler that calls `work(message)` or `work(message, ctx)`, inside the wrappers, the last one outermost.
+
+    A plain function works in a worker thread. Raises `BadInput` where it cannot be called like that.
+    """
+    if not callable(work):
+        raise BadInput(f"who joins a room answers with a function of the message, not {clipped(repr(work), 60)}")
+    handler = _obliged(_called(work))
+    for wrap in wrappers:
+        if not callable(wrap):
+            raise BadInput(f"a wrapper is a function that takes a handler, not {clipped(repr(wrap), 60)}")
+        handler = wrap(handler)
+    return handler
+
+
+def _called(work: Callable[..., Any]) -> Handler:
+    takes_ctx = _takes_ctx(work)
+    is_async = inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
+
+    async def handle(message: Message, ctx: Context) -> Given:
+        def call() -> Any:
+            return work(message, ctx) if takes_ctx else work(message)
+
+        given = call() if is_async else await ctx.in_thread(call)
+        return await given if inspect.isawaitable(given) else given  # type: ignore[no-any-return]  # checked by its outcome
+
+    for name in (PROGRAM, STEERABLE):
+        if hasattr(work, name):
+            setattr(handle, name, getattr(work, name))
+    return handle
+
+
+def _takes_ctx(work: Callable[..., Any]) -> bool:
+    try:
+        signature = inspect.signature(work)
+    except (TypeError, ValueError):  # some C functions have none
+        return False
+    for arguments in ((None, None), (None,)):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return len(arguments) == 2
+    raise BadInput(f"who joins a room answers with a function of (message) or (message, ctx), not one of {signature}")
+
+
+def _obliged(handler: Handler) -> Handler:
+    """Notes that a reply was made, so that one that is dropped further out is known to be dropped."""
+
+    @functools.wraps(handler)
+    async def handle(message: Message, ctx: Context) -> Given:
+        given = await handler(message, ctx)
+        if isinstance(given, Reply) and given.obligation is not None:
+            return given
+        if isinstance(given, str | Reply):
+            return obligation.carry_obligation(given, obligation.reply_obligation())
+        return given
+
+    return handle
