@@ -14,6 +14,7 @@
     ├── Refused                          the state it would need is not there
     │   ├── ThreadBusy                   another Run is open on that thread
     │   ├── MoveRefused                  the Run is not in the status the move starts from
+    │   ├── RoomDiffers                  the room was made with another rule for its threads
     │   ├── RoomClosed                   the room admits nothing any more
     │   ├── RoomNotDrained               Runs of a room that is being closed go on
     │   ├── Sealed                       the Run that would contain it is ending
@@ -160,6 +161,19 @@ class MoveRefused(Refused):
         self.run_id = run_id
         self.wanted = wanted
         self.found = found
+
+
+class RoomDiffers(Refused):
+    """The room was made with the other rule for its threads, which never changes; `exclusive_threads` is the one it has."""
+
+    def __init__(self, room: str, *, exclusive_threads: bool) -> None:
+        per = "at most one open Run per thread" if exclusive_threads else "one open Run per thread and actor"
+        super().__init__(
+            f"room {_brief(room)} was made with {per}, which cannot be changed; "
+            f"open it with exclusive_threads={exclusive_threads} or use another name"
+        )
+        self.room = room
+        self.exclusive_threads = exclusive_threads
 
 
 class RoomClosed(Refused):

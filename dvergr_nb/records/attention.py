@@ -36,6 +36,7 @@ AXES: Final[Mapping[str, tuple[str, ...]]] = {
 """The words of each axis."""
 SUPPORTED: Final = frozenset(AXES["at"]) - {"token", "before-tool"}
 """The boundaries that a turn of this version has; a decision for another one is deferred."""
+PRIORITY_LIMIT: Final = 2**53
 STATUSES: Final = ("ready", "deferred", "invalid", "applied", "baseline-complete")
 
 
@@ -89,7 +90,11 @@ def checked(decision: Attention) -> Attention:
     for axis, words in AXES.items():
         if (value := getattr(decision, axis)) not in words:
             raise BadAttention("invalid-attention", f"{axis} is one of {', '.join(words)}, not {clipped(repr(value), 60)}")
-    if isinstance(decision.priority, bool) or not isinstance(decision.priority, int | float):
+    if (
+        isinstance(decision.priority, bool)
+        or not isinstance(decision.priority, int | float)
+        or not _is_exact(decision.priority)
+    ):
         raise BadAttention("invalid-attention", f"priority is a number, not {clipped(repr(decision.priority), 60)}")
     if not isinstance(decision.reason, str | None):
         raise BadAttention("invalid-attention", f"reason is a word, not {clipped(repr(decision.reason), 60)}")
@@ -130,8 +135,13 @@ def checked_fact(fact: AttentionFact) -> AttentionFact:
     causes_run = fact.status == "applied" and fact.decision.activation != "none"
     if (fact.result_run_id is not None) != causes_run:
         raise BadAttention("invalid-attention", "an applied enqueue names the Run that answers, and no other fact does")
-    _check_data(fact.decision.metadata)
+    checked(fact.decision)
     return fact
+
+
+def _is_exact(number: float) -> bool:
+    """Whether it is read from the store as it was given; NaN is not."""
+    return abs(number) <= PRIORITY_LIMIT
 
 
 def _check_data(metadata: object) -> None:

@@ -52,6 +52,8 @@ class MessageFilter:
     run: RunId | None = None
     since: dt.datetime | None = None
     """Strictly after."""
+    only_said: bool = False
+    """Leaves out what Runs report, and their private inputs and outputs."""
     limit: int | None = None
 
     def __post_init__(self) -> None:

@@ -16,12 +16,14 @@ from dvergr_nb.records.operation import (
     Admit,
     Admitted,
     Answer,
+    Attend,
     Cause,
     End,
+    Join,
     KeyTaken,
+    Leave,
     Moved,
     Noted,
-    Opened,
     OpenRoom,
     Post,
     Posted,
@@ -32,9 +34,12 @@ from dvergr_nb.records.operation import (
 from dvergr_nb.records.run import Reason, Run, RunStatus
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.store import pauses
+from dvergr_nb.store.attending import attended
 from dvergr_nb.store.draft import Draft
+from dvergr_nb.store.joining import taken_part
 from dvergr_nb.store.known import is_open
-from dvergr_nb.store.slots import Key, Slot
+from dvergr_nb.store.messages import Place
+from dvergr_nb.store.slots import NOBODY, Key, Slot
 
 
 def decided(draft: Draft, unit: Unit) -> Answer:
@@ -52,11 +57,10 @@ def decided(draft: Draft, unit: Unit) -> Answer:
             return _resumed(draft, unit)
         case Cause():
             return _noted(draft, unit)
-        case OpenRoom(room=room):
-            there = draft.room(room.tenant_id, room.name)
-            if there is None:
-                draft.add_room(room)
-            return Opened(room=there or room, inserted=there is None)
+        case OpenRoom() | Join() | Leave():
+            return taken_part(draft, unit)
+        case Attend():
+            return attended(draft, unit)
 
 
 def _sound(draft: Draft, message: Message, *, activity: bool = False) -> Message:
@@ -85,9 +89,13 @@ def _posted(draft: Draft, given: Message, message: Message) -> Posted:
         root = _root(draft, message)
         draft.add_message(message, root)
         return Posted(inserted=True, thread_root_id=root)
-    if there.tenant_id != message.tenant_id:
-        raise BadMessage("message-id-taken", f"the id of message {short(message.id)} is in use; make a new one")
+    _check_own(there, message)
     return Posted(inserted=False, thread_root_id=there.thread_root_id)
+
+
+def _check_own(there: Place | None, message: Message) -> None:
+    if there is not None and there.tenant_id != message.tenant_id:
+        raise BadMessage("message-id-taken", f"the id of message {short(message.id)} is in use; make a new one")
 
 
 def _root(draft: Draft, message: Message) -> MessageId:
@@ -153,18 +161,22 @@ def _check_parent(draft: Draft, run: Run, parent: RunId) -> None:
 def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId, Slot | None]:
     """The thread of the Run, and the slot it takes there. Raises `ThreadBusy` where another Run is open.
 
-    A thread that this very unit begins needs no slot: its root is the Run's trigger, which is one Run's alone.
+    A thread that this very unit begins needs no slot: its root is the Run's trigger, which is one Run's alone. In a room with
+    exclusive threads every Run takes the slot, which is nobody's own there.
     """
     there = draft.same_place(message) if message else draft.place(run.trigger)
     is_known = message is not None if there is None else (there.room, there.tenant_id) == (run.room, run.tenant_id)
     if not is_known:
         raise NoSuchMessage(run.trigger, run.room)
     root = there.thread_root_id if there else _root(draft, message) if message else run.trigger
-    slot = Slot(run.tenant_id, run.room, root, run.actor)
+    room = draft.room(run.tenant_id, run.room)
+    is_exclusive = room is not None and room.exclusive_threads
+    slot = Slot(run.tenant_id, run.room, root, NOBODY if is_exclusive else run.actor)
     if holder := draft.holder(slot):
-        raise ThreadBusy(holder, run.actor, root)
+        other = draft.run(holder)
+        raise ThreadBusy(holder, other.actor if other else run.actor, root)
     if there is None and root == run.trigger:
-        return root, None
+        return root, slot if is_exclusive else None
     same = None if there is None else draft.caused_by(run.trigger, run.tenant_id, run.actor)
     first = None if root == run.trigger else draft.caused_by(root, run.tenant_id, run.actor)
     for other in (same, first):
@@ -189,7 +201,7 @@ def _ended(draft: Draft, unit: End) -> Moved:
     after = _after(draft, unit, before)
     if after.is_paused != bool(unit.envelopes):
         raise BadRun("envelopes", f"Run {short(before.id)} must have envelopes when it pauses, and only then")
-    for given, message in [(given, _sound(draft, given)) for given in unit.messages]:
+    for given, message in [(given, _output(draft, before, given)) for given in unit.messages]:
         _posted(draft, given, message)
     if before.status is RunStatus.WAITING:
         draft.rows.taken.append(before.id)
@@ -199,6 +211,14 @@ def _ended(draft: Draft, unit: End) -> Moved:
         draft.rows.slots[slot] = None
     draft.move(before, after)
     return Moved(run=after)
+
+
+def _output(draft: Draft, run: Run, given: Message) -> Message:
+    """A message that comes with the Run's end. Raises `BadMessage` where it belongs elsewhere, or its id to somebody else."""
+    if (given.room, given.tenant_id) != (run.room, run.tenant_id):
+        raise BadMessage("foreign-room", f"Run {short(run.id)} is in room {run.room!r}, so it says nothing in {given.room!r}")
+    _check_own(draft.same_place(given), given)
+    return _sound(draft, given)
 
 
 def _after(draft: Draft, unit: End, before: Run) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,13 +10,15 @@ import duckdb
 
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import ACTIVITY, Message
 from dvergr_nb.records.operation import Unit
-from dvergr_nb.records.room import Room
+from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import Run
-from dvergr_nb.store import causes, messages, rooms, runs, slots
+from dvergr_nb.store import attention, causes, messages, rooms, runs, slots
 from dvergr_nb.store.known import Caused, Known, caused, of_run, told
 from dvergr_nb.store.messages import Place
+from dvergr_nb.store.rooms import Seat
 from dvergr_nb.store.runs import Move
 from dvergr_nb.store.slots import Key, Slot
 from dvergr_nb.store.table import Row
@@ -26,6 +29,9 @@ class Rows:
     """What is to be written, by table."""
 
     rooms: list[Row] = field(default_factory=list)
+    members: list[Row] = field(default_factory=list)
+    stays: dict[Seat, Member] = field(default_factory=dict)
+    """Stays that were open before, as they are to be."""
     messages: list[Row] = field(default_factory=list)
     facts: list[Row] = field(default_factory=list)
     runs: list[Row] = field(default_factory=list)
@@ -35,6 +41,7 @@ class Rows:
     envelopes: list[Row] = field(default_factory=list)
     taken: list[RunId] = field(default_factory=list)
     causes: list[Row] = field(default_factory=list)
+    attention: list[Row] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -62,6 +69,11 @@ class Draft:
         self._by_cause: dict[Caused, RunId | None] = {}
         self._rooms: dict[tuple[str, str], Room] = {}
         self._keys: dict[Key, RunId | None] = {}
+        self._stays: dict[Seat, Member | None] = {}
+        self._begun: dict[Seat, int] = {}
+        """Open stays that begin here, by their place among the rows."""
+        self._attention: dict[str, AttentionFact] = {}
+        self._applied: set[str] = set()
 
     def room(self, tenant_id: str, name: str) -> Room | None:
         """The room of that name."""
@@ -142,6 +154,27 @@ class Draft:
         noted = [row[1] for row in self.rows.causes if row[0] == run_id]
         return [*causes.of(self.con, run_id), *noted]
 
+    def stay(self, seat: Seat) -> Member | None:
+        """The open stay of an actor in a room."""
+        return self._stays[seat] if seat in self._stays else self.known.stays.get(seat)
+
+    def same_attention(self, fact_id: str) -> AttentionFact | None:
+        """The attention fact of this id that is there already; from memory only, unless careful."""
+        here = self._attention.get(fact_id) or self.known.attention.get(fact_id)
+        return attention.by_id(self.con, fact_id) if here is None and self.careful else here
+
+    def decision(self, fact_id: str) -> AttentionFact | None:
+        """The attention fact of this id."""
+        here = self._attention.get(fact_id) or self.known.attention.get(fact_id)
+        return here or attention.by_id(self.con, fact_id)
+
+    def applied(self, decision_id: str) -> bool:
+        """Whether a decision that is there was carried out."""
+        if decision_id in self._applied or decision_id in self.known.applied:
+            return True
+        is_remembered = decision_id in self._attention or decision_id in self.known.attention
+        return not is_remembered and attention.applied(self.con, decision_id)
+
     def add_room(self, room: Room) -> None:
         """Makes a room."""
         self._rooms[room.tenant_id, room.name] = room
@@ -149,7 +182,7 @@ class Draft:
 
     def add_message(self, message: Message, root: MessageId) -> None:
         """Stores a message in its thread, and its room with it where that is new."""
-        self._need_room(message.tenant_id, message.room, message)
+        self._need_room(message.tenant_id, message.room, message.created_at)
         self._places[message.id] = Place(message.tenant_id, message.room, root)
         if message.to == ACTIVITY:
             self._reports.add(message.id)
@@ -164,13 +197,13 @@ class Draft:
         there = messages.stored_facts(self.con, [fact.id for fact in message.facts])
         return list({row[0]: row for row in facts if row[0] not in there}.values())
 
-    def _need_room(self, tenant_id: str, name: str, first: Message | Run) -> None:
+    def _need_room(self, tenant_id: str, name: str, at: dt.datetime) -> None:
         if self.room(tenant_id, name) is None:
-            self.add_room(Room(tenant_id=tenant_id, name=name, title=name, created_at=first.created_at))
+            self.add_room(Room(tenant_id=tenant_id, name=name, title=name, created_at=at))
 
     def add_run(self, run: Run, key: Key | None) -> None:
         """Stores a Run."""
-        self._need_room(run.tenant_id, run.room, run)
+        self._need_room(run.tenant_id, run.room, run.created_at)
         self._runs[run.id] = run
         self._by_cause[caused(run)] = run.id
         self.rows.runs.append(runs.row(run))
@@ -183,11 +216,41 @@ class Draft:
         self._runs[after.id] = after
         self.rows.moves.append(Move(before, after))
 
+    def add_stay(self, member: Member) -> None:
+        """Begins a stay, in a room that is made where it is new."""
+        self._need_room(member.tenant_id, member.room, member.joined_at)
+        seat = rooms.seat(member)
+        self._stays[seat] = member
+        self._begun[seat] = len(self.rows.members)
+        self.rows.members.append(rooms.member_row(member))
+
+    def change_stay(self, member: Member) -> None:
+        """Changes the open stay, or ends it."""
+        seat = rooms.seat(member)
+        is_over = member.left_at is not None
+        self._stays[seat] = None if is_over else member
+        place = self._begun.pop(seat, None) if is_over else self._begun.get(seat)
+        if place is None:
+            self.rows.stays[seat] = member
+        else:
+            self.rows.members[place] = rooms.member_row(member)
+
+    def add_attention(self, facts: Iterable[AttentionFact]) -> None:
+        """Notes facts about messages and participants."""
+        for fact in facts:
+            self._attention[fact.id] = fact
+            if fact.decision_id is not None:
+                self._applied.add(fact.decision_id)
+            self.rows.attention.append(attention.row(fact))
+
     def keep(self) -> None:
         """Tells the memory what is committed now."""
         for unit, refusal in self.refused:
             self.known.lose(unit, refusal)
         self.known.rooms |= self._rooms
+        for seat, member in self._stays.items():
+            self.known.keep_stay(seat, member)
+        self.known.keep_attention(self._attention)
         self.known.keep_places({at: place for at, place in self._places.items() if place and at not in self._reports})
         for run in self._runs.values():
             if run is not None:

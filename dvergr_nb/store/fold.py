@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId, RunId
-from dvergr_nb.records.operation import Admit, End, Post, Record, Resume, Unit
-from dvergr_nb.store import messages, pauses, runs, slots
+from dvergr_nb.records.operation import Admit, Attend, End, Post, Record, Resume, Unit
+from dvergr_nb.store import messages, pauses, rooms, runs, slots
+from dvergr_nb.store.attention import ATTENTION
 from dvergr_nb.store.causes import CAUSES
 from dvergr_nb.store.decide import decided
 from dvergr_nb.store.draft import Draft, Rows
 from dvergr_nb.store.known import Known
 from dvergr_nb.store.messages import FACTS, MESSAGES
 from dvergr_nb.store.pauses import ENVELOPES
-from dvergr_nb.store.rooms import ROOMS
+from dvergr_nb.store.rooms import MEMBERS, ROOMS
 from dvergr_nb.store.runs import RUNS
 from dvergr_nb.store.slots import KEYS, SLOTS
 from dvergr_nb.store.table import Pen
@@ -87,6 +88,8 @@ def _look_up(draft: Draft, units: Sequence[Unit]) -> None:
             run_id, named = None, unit.message.reply_to if unit.message else unit.run.trigger
         elif isinstance(unit, End | Resume):
             run_id, named = unit.run_id, None
+        elif isinstance(unit, Attend) and unit.facts:
+            run_id, named = None, unit.facts[0].message_id
         else:
             continue
         if run_id is not None and run_id not in open_runs and run_id not in fresh:
@@ -101,6 +104,7 @@ def _look_up(draft: Draft, units: Sequence[Unit]) -> None:
 
 def _write(pen: Pen, rows: Rows) -> None:
     pen.insert(ROOMS, rows.rooms)
+    _write_stays(pen, rows)
     pen.insert(MESSAGES, rows.messages)
     pen.insert(FACTS, rows.facts)
     pen.insert(RUNS, rows.runs)
@@ -112,6 +116,14 @@ def _write(pen: Pen, rows: Rows) -> None:
         raise Stale
     pen.insert(ENVELOPES, rows.envelopes)
     pen.insert(CAUSES, rows.causes)
+    pen.insert(ATTENTION, rows.attention)
+
+
+def _write_stays(pen: Pen, rows: Rows) -> None:
+    """Those that end first: after that the only open stay at a seat is the one that begins."""
+    if rows.stays and rooms.changed(pen.con, rows.stays) != len(rows.stays):
+        raise Stale
+    pen.insert(MEMBERS, rows.members)
 
 
 def _write_slots(pen: Pen, rows: Rows) -> None:

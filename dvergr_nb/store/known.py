@@ -1,25 +1,30 @@
 """What the writer remembers of the store, so that a steady stream of units needs no look into it.
 
-One process writes one store, so memory that is brought up to date after each COMMIT is exact: for open Runs, held slots and
-rooms it is complete, for messages it holds the latest.
+One process writes one store, so memory that is brought up to date after each COMMIT is exact: for open Runs, held slots,
+rooms and who is in them it is complete, of messages and attention facts it holds the latest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import duckdb
 
 from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.operation import Post, Record, Unit
-from dvergr_nb.records.room import Room
+from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import PAUSES, Run, RunStatus
 from dvergr_nb.store import rooms, runs, slots
 from dvergr_nb.store.messages import Place
+from dvergr_nb.store.rooms import Seat
 from dvergr_nb.store.slots import Slot
 
 PLACES_KEPT: Final = 50_000
 """How many messages' places are remembered; an older one is looked up."""
+ATTENTION_KEPT: Final = 10_000
+"""How many attention facts are remembered; an older decision is looked up."""
 
 Caused = tuple[str, MessageId, str]
 """Tenant, trigger and actor: by law at most one Run."""
@@ -54,7 +59,11 @@ class Known:
         self.held: dict[Slot, RunId] = {}
         self.slot_of: dict[RunId, Slot] = {}
         self.rooms: dict[tuple[str, str], Room] = {}
+        self.stays: dict[Seat, Member] = {}
         self.places: dict[MessageId, Place] = {}
+        self.attention: dict[str, AttentionFact] = {}
+        self.applied: set[str] = set()
+        """Decisions among those that were carried out. A fact is forgotten after its decision, so for each this is exact."""
         self.lost: dict[RunId, str] = {}
         """Runs some of whose activity could not be stored, and why."""
 
@@ -65,7 +74,9 @@ class Known:
         self.held = dict(slots.held(con))
         self.slot_of = {run_id: slot for slot, run_id in self.held.items()}
         self.rooms = {(room.tenant_id, room.name): room for room in rooms.stored(con)}
+        self.stays = dict(rooms.open_stays(con))
         self.places = {}
+        self.attention, self.applied = {}, set()
 
     def lose(self, unit: Unit, problem: BaseException) -> None:
         """Notes that a unit was kept out: its Run, where it has one, will not end as if all were on record."""
@@ -97,3 +108,18 @@ class Known:
         if len(self.places) > 2 * PLACES_KEPT:
             for old in list(self.places)[:-PLACES_KEPT]:
                 del self.places[old]
+
+    def keep_stay(self, seat: Seat, member: Member | None) -> None:
+        """Takes over who is in a room, None where the actor has left."""
+        if member is None:
+            self.stays.pop(seat, None)
+        else:
+            self.stays[seat] = member
+
+    def keep_attention(self, facts: Mapping[str, AttentionFact]) -> None:
+        """Takes over attention facts, and forgets the oldest where they are too many."""
+        self.attention |= facts
+        self.applied |= {fact.decision_id for fact in facts.values() if fact.decision_id}
+        if len(self.attention) > 2 * ATTENTION_KEPT:
+            for old in list(self.attention)[:-ATTENTION_KEPT]:
+                self.applied.discard(self.attention.pop(old).decision_id or "")

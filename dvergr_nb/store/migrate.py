@@ -46,7 +46,7 @@ def found_version(con: duckdb.DuckDBPyConnection) -> int:
 
 
 def migrate(con: duckdb.DuckDBPyConnection, path: str, now: dt.datetime) -> int:
-    """Applies what is missing, each step with its record and all views in one transaction; how many were applied.
+    """Applies what is missing, each step with its record in one transaction, the last with all views; how many were applied.
 
     Raises `StoreTooNew`, having changed nothing, where a newer version was here.
     """
@@ -58,7 +58,8 @@ def migrate(con: duckdb.DuckDBPyConnection, path: str, now: dt.datetime) -> int:
     for step in missing:
         with transaction(con):
             con.execute(step.sql)
-            con.execute(views())
+            if step is missing[-1]:
+                con.execute(views())
             con.execute(_RECORD, [step.version, now, step.name, duckdb.__version__])
     if missing:
         # Several bugs of WAL replay are about schema changes, so none is left in there.

@@ -54,8 +54,12 @@ WHERE ($room IS NULL OR room = $room)
   AND ($thread IS NULL OR thread_key = TRY_CAST($thread AS UUID))
   AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
   AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
+  AND (NOT $only_said OR recipient IS NULL OR recipient NOT IN ('_activity', '_runs'))
 ORDER BY created_at DESC, key DESC
 LIMIT $limit
+"""
+_MESSAGES_OF = """
+SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows WHERE key IN (SELECT unnest(CAST(? AS UUID[])))
 """
 _BOTH_ENDS = """
 SELECT * EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows WHERE run_key = TRY_CAST($run AS UUID)
@@ -126,6 +130,11 @@ def said(con: duckdb.DuckDBPyConnection, wanted: MessageFilter) -> Sequence[Mess
     return _with_facts(con, found[::-1])
 
 
+def messages_of(con: duckdb.DuckDBPyConnection, wanted: Sequence[MessageId]) -> Sequence[Message]:
+    """The messages of these ids, in no order."""
+    return _with_facts(con, con.execute(_MESSAGES_OF, [list(wanted)]).fetchall())
+
+
 def both_ends(con: duckdb.DuckDBPyConnection, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
     """The first and the last messages of a Run, oldest first, and how many lie between them."""
     found = con.execute(_BOTH_ENDS, sendable({"run": run_id, "first": first, "last": last})).fetchall()
@@ -135,7 +144,14 @@ def both_ends(con: duckdb.DuckDBPyConnection, run_id: RunId, first: int, last: i
 
 def message_parameters(wanted: MessageFilter) -> Mapping[str, Any]:
     """The filters as the statements name them."""
-    return {"room": wanted.room, "thread": wanted.thread, "run": wanted.run, "since": wanted.since, "limit": wanted.limit}
+    return {
+        "room": wanted.room,
+        "thread": wanted.thread,
+        "run": wanted.run,
+        "since": wanted.since,
+        "only_said": wanted.only_said,
+        "limit": wanted.limit,
+    }
 
 
 def _with_facts(con: duckdb.DuckDBPyConnection, found: Sequence[Sequence[Any]]) -> Sequence[Message]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import duckdb
 
@@ -36,6 +36,10 @@ FEW = 2
 """Up to so many slots are written by a statement each."""
 _FREE = "UPDATE dv.open_slots SET run_id = NULL WHERE run_id IN (SELECT unnest(CAST(? AS UUID[])))"
 _KEY = "SELECT CAST(run_id AS VARCHAR) FROM dv.keys WHERE tenant_id = ? AND room = ? AND key = ?"
+
+
+NOBODY: Final = ""
+"""The actor of a slot that is that of room and thread."""
 
 
 class Slot(NamedTuple):

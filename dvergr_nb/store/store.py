@@ -20,13 +20,15 @@ from dvergr_nb.clock import Clock
 from dvergr_nb.errors import BadInput, SessionClosed, StoreFailed
 from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, MessageId, RunId
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Answer, Unit
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
+from dvergr_nb.records.room import Member, Room, Unanswered
 from dvergr_nb.records.run import Run
 from dvergr_nb.records.text import clipped
-from dvergr_nb.store import lives, people, reads
+from dvergr_nb.store import lives, people, presence, reads
 from dvergr_nb.store.compact import compacted
 from dvergr_nb.store.connect import FATAL, MEMORY, Down, Instance, check_file, first_line
 from dvergr_nb.store.lock import Holder, Lock, unwritable
@@ -157,6 +159,22 @@ class Store:
     def both_ends(self, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
         """The first and the last messages of a Run, oldest first, and how many lie between them."""
         return self.read(lambda con: reads.both_ends(con, run_id, first, last))
+
+    def rooms(self) -> Sequence[Room]:
+        """All rooms, by name."""
+        return self.read(presence.rooms)
+
+    def members(self, room: str) -> Sequence[Member]:
+        """Who is or was in the room, by the time of joining."""
+        return self.read(lambda con: presence.members(con, room))
+
+    def unanswered(self, room: str | None, limit: int) -> Sequence[Unanswered]:
+        """Messages given to a member that no Run of its answers and no attention fact has settled, oldest first."""
+        return self.read(lambda con: presence.unanswered(con, room, limit))
+
+    def attention(self, room: str, message_id: MessageId | None) -> Sequence[AttentionFact]:
+        """The facts about the messages of a room, or about one message, in the order they were noted."""
+        return self.read(lambda con: presence.attended(con, room, message_id))
 
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]:
         """What a paused Run waits for."""

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from dvergr_nb.records.operation import Join
+from dvergr_nb.records.room import Member
 from dvergr_nb.store.store import Store
 from dvergr_nb.store.table import Table
-from tests.store.making import admit, done, message, opened
+from tests.store.making import admit, done, message, now, opened
 
 STORE = Path(__file__).parents[2] / "dvergr_nb" / "store"
-MODULES = ("rooms", "messages", "runs", "slots", "pauses", "causes")
+MODULES = ("rooms", "messages", "runs", "slots", "pauses", "causes", "attention")
 PRIMARY_KEYS = {
     "activities": ["id"],
+    "attention": ["id"],
     "keys": ["tenant_id", "room", "key"],
     "messages": ["id"],
     "open_slots": ["tenant_id", "room", "thread_root_id", "actor"],
@@ -55,7 +58,7 @@ def test_a_primary_key_stands_only_where_an_id_must_be_unique(store: Store) -> N
 def test_every_table_of_rows_has_its_tenant(store: Store) -> None:
     query = "SELECT table_name FROM duckdb_columns() WHERE schema_name = 'dv' AND column_name = 'tenant_id' AND NOT internal"
     having = {row[0] for row in store.read(lambda con: con.execute(query).fetchall())}
-    assert having >= set(PRIMARY_KEYS) - {"schema_version"} | {"envelopes", "lives"}
+    assert having >= set(PRIMARY_KEYS) - {"schema_version"} | {"envelopes", "lives", "members"}
 
 
 @pytest.mark.parametrize("table", tables(), ids=lambda table: table.name)
@@ -68,9 +71,10 @@ def test_ids_are_uuids_in_the_store(store: Store) -> None:
     query = """
         SELECT table_name, column_name FROM duckdb_columns()
         WHERE schema_name = 'dv' AND table_name IN (SELECT table_name FROM duckdb_tables()) AND data_type <> 'UUID'
-          AND column_name IN ('id', 'run_id', 'trigger', 'parent', 'reply_to', 'thread_root_id', 'message_id', 'cause_id')
+          AND (column_name IN ('id', 'trigger', 'parent', 'reply_to') OR ends_with(column_name, '_id'))
+          AND column_name NOT IN ('tenant_id', 'user_id', 'boot_id', 'profile_id', 'tool_use_id')
     """
-    assert store.read(lambda con: con.execute(query).fetchall()) == [("envelopes", "id")]
+    assert store.read(lambda con: con.execute(query).fetchall()) == [("envelopes", "id"), ("rooms", "parent")]
 
 
 @pytest.mark.parametrize("word", [r"FORCE\s+CHECKPOINT", "executemany", r"CREATE\s+(UNIQUE\s+)?INDEX", r"\.commit\(", "pickle"])
@@ -102,12 +106,15 @@ def test_no_statement_changes_an_identity_column() -> None:
         "SELECT * FROM dv.my_run_rows WHERE trigger_key = CAST(? AS UUID)",
         "SELECT * FROM runs WHERE actor = ?",
         "SELECT * FROM messages WHERE content = ?",
+        "SELECT * FROM members WHERE actor = ?",
     ],
 )
 def test_a_predicate_on_a_view_reaches_the_scan_beside_the_tenant(store: Store, query: str) -> None:
     units = [admit(message(tenant_id=tenant, content=tenant * 2), actor=tenant * 2) for tenant in ("s", "t", "u")]
     for unit in units:
         done(store, unit)
+        stay = Member(tenant_id=unit.run.tenant_id, room="main", actor=unit.run.actor, program="echo", joined_at=now())
+        done(store, Join(member=stay))
     column = query.split()[5]
     run = units[1].run
     value = {"key": run.id, "trigger_key": run.trigger}.get(column, "tt")
@@ -120,6 +127,11 @@ def test_a_predicate_on_a_view_reaches_the_scan_beside_the_tenant(store: Store, 
     assert value in scan
 
 
+def test_attention_facts_are_only_ever_added() -> None:
+    for file in STORE.rglob("*.py"):
+        assert not re.search(r"(UPDATE|DELETE FROM) dv\.attention", file.read_text()), file.name
+
+
 def test_the_tenant_is_filtered_in_one_file() -> None:
     naming = [
         file.name
@@ -127,5 +139,5 @@ def test_the_tenant_is_filtered_in_one_file() -> None:
         if "getvariable('dvergr_tenant')" in file.read_text()
     ]
     assert naming == ["views.sql"]
-    for name in ("reads.py", "frames.py"):
+    for name in ("reads.py", "presence.py", "frames.py"):
         assert not re.search(r"(FROM|JOIN) dv\.(?!my_)", (STORE / name).read_text())

@@ -7,6 +7,8 @@ CREATE OR REPLACE VIEW dv.my_activities AS SELECT * FROM dv.activities WHERE ten
 CREATE OR REPLACE VIEW dv.my_runs AS SELECT * FROM dv.runs WHERE tenant_id = getvariable('dvergr_tenant');
 CREATE OR REPLACE VIEW dv.my_causes AS SELECT * FROM dv.run_causes WHERE tenant_id = getvariable('dvergr_tenant');
 CREATE OR REPLACE VIEW dv.my_envelopes AS SELECT * FROM dv.envelopes WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_members AS SELECT * FROM dv.members WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_attention AS SELECT * FROM dv.attention WHERE tenant_id = getvariable('dvergr_tenant');
 
 -- Rows as Python reads them: ids as text, and the `key` columns to search by, which reach the zone maps.
 CREATE OR REPLACE VIEW dv.run_rows AS
@@ -23,6 +25,16 @@ SELECT
     CAST(thread_root_id AS VARCHAR) AS thread_root_id, CAST(run_id AS VARCHAR) AS run_id, type, kind, metadata, created_at,
     id AS key, thread_root_id AS thread_key, run_id AS run_key
 FROM dv.my_messages;
+
+CREATE OR REPLACE VIEW dv.attention_rows AS
+SELECT
+    CAST(id AS VARCHAR) AS id, tenant_id, room, actor, CAST(message_id AS VARCHAR) AS message_id,
+    CAST(decision_id AS VARCHAR) AS decision_id, CAST(run_id AS VARCHAR) AS run_id, status, memory, activation, control, "at",
+    priority, reason, metadata, CAST(result_run_id AS VARCHAR) AS result_run_id, created_at,
+    id AS key, message_id AS message_key, decision_id AS decision_key
+FROM dv.attention;
+CREATE OR REPLACE VIEW dv.my_attention_rows AS
+SELECT * FROM dv.attention_rows WHERE tenant_id = getvariable('dvergr_tenant');
 
 -- One row per Run. `name` is what people call it, `took` its seconds so far or in all.
 CREATE OR REPLACE VIEW main.runs AS
@@ -111,3 +123,28 @@ LEFT JOIN dv.my_activities AS f ON f.message_id = m.id
 LEFT JOIN dv.my_runs AS r ON r.id = m.run_id
 WHERE m.recipient = '_activity' OR f.id IS NOT NULL;
 CREATE OR REPLACE VIEW main.activity AS SELECT * EXCLUDE (key, place, thread_key, run_key) FROM dv.my_activity_frame;
+
+-- One row per stay of an actor in a room; `left_at` is NULL while it is there.
+CREATE OR REPLACE VIEW main.members AS SELECT room, actor, program, joined_at, left_at FROM dv.my_members;
+
+-- One row per fact about a message and a participant: what was decided (`ready`), and that it was done (`applied`, with the
+-- `decision_id` it carries out). `run_id` is the Run that worked then, `result_run_id` the one that answers the message.
+CREATE OR REPLACE VIEW main.attention AS
+SELECT
+    CAST(id AS VARCHAR) AS id,
+    room,
+    actor,
+    CAST(message_id AS VARCHAR) AS message_id,
+    status,
+    CAST(decision_id AS VARCHAR) AS decision_id,
+    CAST(run_id AS VARCHAR) AS run_id,
+    CAST(result_run_id AS VARCHAR) AS result_run_id,
+    memory,
+    activation,
+    control,
+    "at",
+    priority,
+    reason,
+    metadata,
+    created_at
+FROM dv.my_attention;
