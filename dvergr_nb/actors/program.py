@@ -92,7 +92,7 @@ class Round:
     number: int
     """0, 1, …; a round that was cut counts."""
     folded: tuple[Message, ...]
-    """What has joined since the last round began, oldest first."""
+    """What has joined since the last round began, oldest first; never given again, also where this round is cut."""
     say: Callable[[str], None]
     """Streams the text of this round, each time all of it so far."""
     using: Callable[[ToolCall], AbstractContextManager[Using]]

@@ -50,10 +50,12 @@ class _Turn:
         try:
             return await self._all_rounds()
         except asyncio.CancelledError:
-            self._broke_off("cancelled")
+            self._journal.round_ended("cancelled")
+            self._broke_off("stopped")
             raise
         except BaseException as problem:
-            self._broke_off("failed", type(problem).__name__, self._said)
+            self._journal.round_ended("failed", type(problem).__name__)
+            self._broke_off("failed", self._said)
             raise
 
     async def _all_rounds(self) -> Given:
@@ -152,10 +154,9 @@ class _Turn:
             self._journal.tell(f"stopped after round {self._begun}: {end.reason}")
         return Pause(reason=end.reason, envelopes=end.envelopes, reply=reply)
 
-    def _broke_off(self, status: str, outcome: str | None = None, said: str = "") -> None:
-        self._journal.round_ended(status, outcome)
+    def _broke_off(self, how: str, said: str = "") -> None:
         if self._journal.has_facts:
-            self._journal.tell(f"{status} in round {self._begun}" + (f"; until then: {said}" if said else ""))
+            self._journal.tell(f"{how} in round {self._begun}" + (f"; until then: {said}" if said else ""))
 
 
 async def _settle(*tasks: asyncio.Task[Any]) -> None:

@@ -338,7 +338,7 @@ async def test_a_cancel_passes_through_once_the_call_has_settled_and_is_on_recor
     with pytest.raises(asyncio.CancelledError):
         await turn.given()
     assert (settled.is_set(), program.left, turn.inbox.is_open) == (True, 1, True)
-    assert turn.notes == ["cancelled in round 1"]
+    assert turn.notes == ["stopped in round 1"]
     assert turn.facts[-1] == ("round", "end", "model", "round 1", "cancelled")
 
 
@@ -411,7 +411,7 @@ async def test_no_further_round_begins_after_a_request_to_stop():
     turn = Turn(turn_of(Playing(call)))
     with pytest.raises(asyncio.CancelledError):
         await turn.given()
-    assert (turn.steps, turn.notes) == (1, ["cancelled in round 1"])
+    assert (turn.steps, turn.notes) == (1, ["stopped in round 1"])
 
 
 async def test_a_cancel_reaches_the_tool_and_its_fact_says_so():
