@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const outdir = resolve(process.argv[2] ?? resolve(here, '../dvergr_nb/widgets/static'));
-const widgets = ['run_card', 'run_board'];
+const widgets = ['run_card', 'run_board', 'room_view'];
 
 await build({
   absWorkingDir: here,

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.message import ACTIVITY, PERSON, RUNS, Fact, Message
+from dvergr_nb.records.room import is_reserved
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped, first_line
 
@@ -27,8 +28,8 @@ MORE_LIMIT: Final = 1_500
 """Longest text that an entry opens to, in characters."""
 RESULT_LIMIT: Final = 2_000
 
-Shape = Literal["phase", "tool", "failed", "cut", "said", "tick", "bad"]
-"""Bars: a phase, a tool call, one that failed, one cut short. Dots: a person said it. Ticks: a fact, a failed one."""
+Shape = Literal["phase", "round", "tool", "failed", "cut", "said", "tick", "bad"]
+"""Bars: a phase, a round, a tool call, one that failed, one cut short. Dots: a person said it. Ticks: facts, a failed one."""
 Tone = Literal["", "person", "bad"]
 
 
@@ -96,7 +97,7 @@ class _Item:
 
 
 def timeline(run: Run, messages: Iterable[Message], now: dt.datetime, *, unread: int = 0) -> Timeline:
-    """The timeline of a Run: `messages` are its trigger and those that carry its id, in any order.
+    """The timeline of a Run: `messages` are its trigger, those that carry its id and those that joined it, in any order.
 
     `unread` is how many reports lie between the first and the last of them and were not read.
     """
@@ -105,7 +106,7 @@ def timeline(run: Run, messages: Iterable[Message], now: dt.datetime, *, unread:
     items = sorted(_items(run, own, end), key=lambda item: item.mark.at)
     shown = items if len(items) <= HEAD_ITEMS + TAIL_ITEMS else items[:HEAD_ITEMS] + items[-TAIL_ITEMS:]
     left_out = unread + len(items) - len(shown)
-    output = next((message.content for message in reversed(own) if _is_output(message)), None)
+    output = next((message.content for message in reversed(own) if _is_output(run, message)), None)
     return Timeline(
         run_id=run.id,
         began=run.started_at,
@@ -139,18 +140,24 @@ def _since(run: Run, at: dt.datetime) -> float:
     return max(0.0, (at - run.started_at).total_seconds())
 
 
-def _is_output(message: Message) -> bool:
-    return message.to == RUNS and message.kind == "result"
+def _is_output(run: Run, message: Message) -> bool:
+    return _is_reply(run, message) or (message.to == RUNS and message.kind == "result")
+
+
+def _is_reply(run: Run, message: Message) -> bool:
+    """Whether its actor said it to somebody as the Run's end."""
+    return message.run_id == run.id and not (message.to is not None and is_reserved(message.to))
 
 
 def _items(run: Run, messages: Sequence[Message], end: dt.datetime) -> Iterator[_Item]:
     yield from _phases(run, [message for message in messages if message.kind == "progress"], end)
-    yield from _tool_calls(run, messages)
+    yield from (_round(run, facts, end) for facts in _uses(messages, "round"))
+    yield from (_tool_call(run, facts) for facts in _uses(messages, "tool"))
     for message in messages:
         if message.kind == "progress":
             continue
-        yield from (_fact(run, message, fact) for fact in message.facts if fact.kind != "tool")
-        if not message.facts:
+        yield from (_fact(run, message, fact) for fact in message.facts if fact.kind not in ("round", "tool"))
+        if not message.facts or _is_reply(run, message):
             yield _plain(run, message)
 
 
@@ -167,20 +174,46 @@ def _phases(run: Run, reports: Sequence[Message], end: dt.datetime) -> Iterator[
         yield _Item(lane="progress", mark=mark, entry=entry)
 
 
-def _tool_calls(run: Run, messages: Sequence[Message]) -> Iterator[_Item]:
-    """A bar from the first to the last fact of one use of a tool; a tick where there is but one."""
-    calls: dict[str, list[tuple[dt.datetime, Fact]]] = {}
-    for message in messages:
-        for fact in message.facts:
-            if fact.kind == "tool":
-                calls.setdefault(fact.tool_use_id or fact.id, []).append((fact.at or message.created_at, fact))
-    for facts in calls.values():
-        yield _tool_call(run, sorted(facts, key=lambda pair: pair[0]))
+Use = Sequence[tuple[dt.datetime, Fact]]
+"""The facts of one round or of one use of a tool, with their times, oldest first."""
 
 
-def _tool_call(run: Run, facts: Sequence[tuple[dt.datetime, Fact]]) -> _Item:
+def _uses(messages: Sequence[Message], kind: str) -> Iterator[Use]:
+    """The facts of that kind by what they belong to. What begins once more under a name that was used is another one."""
+    facts = ((fact.at or message.created_at, fact) for message in messages for fact in message.facts if fact.kind == kind)
+    uses: dict[str, list[tuple[dt.datetime, Fact]]] = {}
+    for at, fact in sorted(facts, key=lambda pair: pair[0]):
+        name = fact.tool_use_id or fact.id
+        if fact.verb == "begin" and name in uses:
+            yield uses.pop(name)
+        uses.setdefault(name, []).append((at, fact))
+    yield from uses.values()
+
+
+def _round(run: Run, facts: Use, end: dt.datetime) -> _Item:
+    """A bar with its number from the beginning of a round to its end; one that never ended was cut short with the Run."""
     (start, first), (stop, last) = facts[0], facts[-1]
-    failed = any(fact.verb == "fail" or fact.status in ("failed", "error") for _, fact in facts)
+    has_ended = last.verb != "begin"
+    goes_on = not has_ended and _lives(run)
+    status = last.status or ("" if has_ended or goes_on else "cut")
+    shape: Shape = "failed" if _is_bad(last) else "cut" if status == "cut" else "round"
+    who, at = last.tool_use_id or "round", _since(run, start)
+    took = ((stop if has_ended else max(start, end)) - start).total_seconds()
+    name = last.tool_name or first.tool_name or "rounds"
+    text = ", ".join(word for word in (name, "cut short" if status == "cut" else status, last.outcome) if word)
+    mark = Mark(shape=shape, at=at, took=None if goes_on else took, text=who.rpartition(" ")[2], title=f"{who}: {text}")
+    entry = Entry(key=first.id, who=who, at=at, text=text, took=took, goes_on=goes_on, tone="bad" if _is_bad(last) else "")
+    return _Item(lane=name, mark=mark, entry=entry)
+
+
+def _is_bad(fact: Fact) -> bool:
+    return fact.verb == "fail" or fact.status in ("failed", "error")
+
+
+def _tool_call(run: Run, facts: Use) -> _Item:
+    """A bar from the first to the last fact of one use of a tool; a tick where there is but one."""
+    (start, first), (stop, last) = facts[0], facts[-1]
+    failed = any(_is_bad(fact) for _, fact in facts)
     took = (stop - start).total_seconds() if len(facts) > 1 else None
     shape: Shape = ("bad" if failed else "tick") if took is None else ("failed" if failed else "tool")
     name, at = last.tool_name or first.tool_name or "tool", _since(run, start)
@@ -194,7 +227,7 @@ def _tool_call(run: Run, facts: Sequence[tuple[dt.datetime, Fact]]) -> _Item:
 
 def _fact(run: Run, message: Message, fact: Fact) -> _Item:
     at = _since(run, fact.at or message.created_at)
-    bad = fact.verb == "fail" or fact.status in ("failed", "error")
+    bad = _is_bad(fact)
     text = ", ".join(word for word in (fact.verb, fact.status, fact.outcome) if word)
     return _Item(
         lane="messages",
@@ -204,11 +237,10 @@ def _fact(run: Run, message: Message, fact: Fact) -> _Item:
 
 
 def _plain(run: Run, message: Message) -> _Item:
-    """A message without facts: what was asked, printed, noted, or given as the result."""
-    asked = message.id == run.trigger
-    who, lane, shape = _who(message, asked)
+    """A message as such: what was asked, what joined, what was printed, noted, replied, or given as the result."""
+    who, lane, shape = _who(message, message.id == run.trigger or message.run_id is None)
     at, line = _since(run, message.created_at), _telling_line(message)
-    tone: Tone = "person" if asked else "bad" if message.kind == "error" else ""
+    tone: Tone = "person" if shape == "said" else "bad" if message.kind == "error" else ""
     more = clipped(message.content, MORE_LIMIT) if line != message.content.strip() else ""
     return _Item(
         lane=lane,
@@ -223,11 +255,12 @@ def _telling_line(message: Message) -> str:
     return first_line(lines[-1] if message.kind == "error" and lines else message.content)
 
 
-def _who(message: Message, asked: bool) -> tuple[str, str, Shape]:
+def _who(message: Message, came: bool) -> tuple[str, str, Shape]:
+    """Who said it, on which lane, as what; `came` where it caused the Run or joined it."""
     sender = "you" if message.sender == PERSON else message.sender
     match message.kind:
-        case _ if asked:
-            return sender, "messages", "said"
+        case _ if came:
+            return sender, "messages", "said" if message.sender == PERSON else "tick"
         case "print":
             return "printed", "printed", "tick"
         case "error":
@@ -241,13 +274,14 @@ def _who(message: Message, asked: bool) -> tuple[str, str, Shape]:
 
 
 LAST_LANES: Final = ("printed", "notes", "messages")
-BARS: Final = frozenset({"phase", "tool", "failed", "cut"})
+BARS: Final = frozenset({"phase", "round", "tool", "failed", "cut"})
 
 
 def _lanes(items: Sequence[_Item], shown: Sequence[_Item], end: float) -> Iterator[Lane]:
-    """Progress first, then tools as they came, then what was printed, noted and said."""
+    """Progress first, then rounds, then tools as they came, then what was printed, noted and said."""
+    rounds = {item.lane for item in items if item.mark.text}
     names = list(dict.fromkeys(item.lane for item in items if item.lane not in LAST_LANES))
-    names.sort(key=lambda name: name != "progress")
+    names.sort(key=lambda name: (name != "progress", name not in rounds))
     for name in (*names, *LAST_LANES):
         marks = [item.mark for item in items if item.lane == name]
         if not marks:

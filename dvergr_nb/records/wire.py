@@ -11,11 +11,13 @@ import math
 from typing import Final, Literal, NotRequired, TypedDict
 
 from dvergr_nb.ids import short
-from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.run import LiveRun, Progress, Run, RunKind, RunStatus
+from dvergr_nb.records.text import ELLIPSIS, clipped, mended
 from dvergr_nb.records.timeline import Entry, Lane, Mark, Timeline
 
 SAID_LIMIT: Final = 300
+STREAM_LIMIT: Final = 600
+"""How much of the end of a turn's streamed text is shown, in characters: more than four lines hold."""
 ERROR_LIMIT: Final = 500
 RESULT_LIMIT: Final = 1_000
 TAGS_LIMIT: Final = 20
@@ -51,6 +53,8 @@ class RunRow(TypedDict):
     result: NotRequired[str]
     tags: NotRequired[list[str]]
     parent: NotRequired[str]
+    program: NotRequired[str]
+    trigger: NotRequired[str]
     activities: NotRequired[int]
     steps: NotRequired[int]
     place: NotRequired[str]
@@ -63,7 +67,7 @@ class RunRow(TypedDict):
 class MarkWire(TypedDict):
     """One bar, dot or tick; offsets and lengths in seconds."""
 
-    shape: Literal["phase", "tool", "failed", "cut", "said", "tick", "bad"]
+    shape: Literal["phase", "round", "tool", "failed", "cut", "said", "tick", "bad"]
     at: float
     took: NotRequired[float]
     text: NotRequired[str]
@@ -155,12 +159,12 @@ class Details(TypedDict):
 
 
 class Ack(TypedDict):
-    """What became of an act: `requested`, `over` (nothing to cancel any more), `unknown`, or `failed` with an error."""
+    """What became of an act: `requested`, `posted`, `over` (nothing to do any more), `unknown`, or `failed` with an error."""
 
     type: Literal["ack"]
     id: str
     at: float
-    outcome: Literal["requested", "over", "unknown", "failed"]
+    outcome: Literal["requested", "posted", "over", "unknown", "failed"]
     error: NotRequired[str]
 
 
@@ -245,6 +249,10 @@ def _add_extras(wire: RunRow, run: Run) -> None:
         wire["parent"] = run.parent
     if run.steps:
         wire["steps"] = run.steps
+    if run.provenance.program_kind:
+        wire["program"] = run.provenance.program_kind
+    if run.kind == RunKind.AGENT_TURN:
+        wire["trigger"] = run.trigger
 
 
 def _add_live(wire: RunRow, run: LiveRun) -> None:
@@ -257,7 +265,16 @@ def _add_live(wire: RunRow, run: LiveRun) -> None:
     if run.progress is not None:
         wire["progress"] = _progress(run.progress)
     if run.said:
-        wire["said"] = mended(clipped(run.said, SAID_LIMIT))
+        wire["said"] = mended(_streamed(run.said) if run.kind == RunKind.AGENT_TURN else clipped(run.said, SAID_LIMIT))
+
+
+def _streamed(text: str) -> str:
+    """The end of a text that is being made, from the beginning of a word where there is one."""
+    if len(text) <= STREAM_LIMIT:
+        return text
+    tail = text[-STREAM_LIMIT:]
+    _, gap, rest = tail[: STREAM_LIMIT // 4].partition(" ")
+    return ELLIPSIS + (rest + tail[STREAM_LIMIT // 4 :] if gap else tail)
 
 
 def _progress(progress: Progress) -> ProgressWire:
@@ -329,13 +346,14 @@ def from_view(content: object) -> FromView | None:
             return Resync(type="resync", have=have)
         case {"type": "ping"}:
             return Ping(type="ping")
-        case {"type": "cancel", "id": str(act), "run_id": str(run_id)} if _sane(act, run_id):
+        case {"type": "cancel", "id": str(act), "run_id": str(run_id)} if is_sane(act, run_id):
             return Cancel(type="cancel", id=act, run_id=run_id)
-        case {"type": "details", "id": str(act), "run_id": str(run_id)} if _sane(act, run_id):
+        case {"type": "details", "id": str(act), "run_id": str(run_id)} if is_sane(act, run_id):
             return AskDetails(type="details", id=act, run_id=run_id)
         case _:
             return None
 
 
-def _sane(*ids: str) -> bool:
+def is_sane(*ids: str) -> bool:
+    """Whether these may be ids of acts, Runs or messages."""
     return all(0 < len(each) <= ID_LIMIT for each in ids)

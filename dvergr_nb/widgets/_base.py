@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from dvergr_nb.records.run import Run
-from dvergr_nb.records.wire import Snapshot, from_view, milliseconds, row
+from dvergr_nb.records.wire import Snapshot, milliseconds, row
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.acts import Acts
 from dvergr_nb.widgets.feed import Feed, Scope
@@ -40,10 +40,15 @@ class RunView(anywidget.AnyWidget):
         super().__init__(snapshot=_first_state(session, runs), **traits)
         self.own_id = self.model_id
         self.session = session
-        self.feed = Feed(Hub.of(session), send=self._tell_views, save=self._keep, scope=scope, ended=self._ended)
-        self._acts = Acts(self.feed)
+        self.feed, self._acts = self._wired(scope)
         self.on_msg(self._on_view_message)
         session.home.post(self._start)
+
+    def _wired(self, scope: Scope) -> tuple[Feed, Acts]:
+        """What tells it, and what does what its views ask."""
+        hub = Hub.of(self.session)
+        feed = Feed(hub, send=self._tell_views, save=self._keep, scope=scope, ended=self._ended)
+        return feed, Acts(feed)
 
     def _start(self) -> None:
         if self.session.is_open:
@@ -60,7 +65,7 @@ class RunView(anywidget.AnyWidget):
 
     def _on_view_message(self, _widget: object, content: object, _buffers: object) -> None:
         """Called in whichever thread the kernel chose, so it only posts."""
-        message = from_view(content)
+        message = self._acts.read(content)
         if message is None:
             log.warning("a view sent a message that is not known: %.200r", content)
         else:

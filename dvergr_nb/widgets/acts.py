@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.timeline import Timeline
-from dvergr_nb.records.wire import AskDetails, Cancel, Details, FromView, milliseconds, timeline_wire
+from dvergr_nb.records.wire import AskDetails, Cancel, Details, FromView, from_view, milliseconds, timeline_wire
 from dvergr_nb.widgets.feed import Feed
 
 log = logging.getLogger(__name__)
@@ -27,6 +27,10 @@ class Acts:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._done: OrderedDict[str, None] = OrderedDict()
+
+    def read(self, content: object) -> FromView | None:
+        """What a view said, None where it is none of the messages known. Safe in any thread."""
+        return from_view(content)
 
     def do(self, message: FromView) -> None:
         """Does what was asked, and answers."""

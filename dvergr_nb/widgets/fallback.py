@@ -1,4 +1,4 @@
-"""What stands in for a card or a board where no widget can be: on GitHub, in nbconvert, in a terminal.
+"""What stands in for a card, a board or a room view where no widget can be: on GitHub, in nbconvert, in a terminal.
 
 Constant while a Run lives: no times, no counts, no state that moves, so that a saved notebook compares equal when it is
 run again. All text is escaped.
@@ -42,6 +42,19 @@ def board_html(room: str) -> str:
     """A paragraph about a board."""
     of = f"room <bdi><strong>{escape(room)}</strong></bdi>" if room else "all rooms"
     return f"<p>Board of {of}. It moves in JupyterLab while the kernel lives; <code>%runs</code> lists the same as text.</p>"
+
+
+def room_text(room: str) -> str:
+    """One line about a room view."""
+    return f"Room {printable(room)}"
+
+
+def room_html(room: str) -> str:
+    """A paragraph about a room view."""
+    return (
+        f"<p>Room <bdi><strong>{escape(room)}</strong></bdi>. What is said there is shown in JupyterLab while the kernel "
+        "lives; it is on record in the store.</p>"
+    )
 
 
 def _state(run: Run) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.wire import Ack, Beat, FromPython, Patch, Rest, RunRow, Snapshot, milliseconds, row
+from dvergr_nb.records.wire_room import Whole
 from dvergr_nb.widgets.hub import Hub
 
 FLUSH_S: Final = 0.055
@@ -32,15 +33,17 @@ LIVE_WORDS: Final = frozenset(status.value for status in LIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which Runs a view shows: those of a room, of all rooms (None), or one only."""
+    """Which Runs a view shows: those of a room, of all rooms (None), of one kind, or one only."""
 
     room: str | None = None
+    kind: str | None = None
     only: RunId | None = None
     limit: int = 1_000
 
     def holds(self, run: Run) -> bool:
         """Whether the Run is one of them."""
-        return (self.room is None or run.room == self.room) and (self.only is None or run.id == self.only)
+        fits = self.room in (None, run.room) and self.kind in (None, run.kind)
+        return fits and self.only in (None, run.id)
 
 
 class Feed:
@@ -80,9 +83,12 @@ class Feed:
         for run in self.hub.live.values():
             self.take(run, has_ended=False)
         self._flush()
+        if self.scope.only is None:
+            self._read_runs()
+
+    def _read_runs(self) -> None:
         session, scope = self.hub.session, self.scope
-        if scope.only is None:
-            self.hub.read(lambda: session.runs(room=scope.room, limit=scope.limit + 1), self._remember)
+        self.hub.read(lambda: session.runs(room=scope.room, kind=scope.kind, limit=scope.limit + 1), self._remember)
 
     def stop(self) -> None:
         """Hears no more. What it has can still be asked for."""
@@ -123,6 +129,20 @@ class Feed:
         if has_ended and self._ended is not None:
             self._ended(run)
 
+    def withdraw(self, run_id: RunId) -> None:
+        """A Run that was queued will never begin: it leaves a board; its own card says so."""
+        known = self._changed.get(run_id) or self.rows.get(run_id)
+        if known is None:
+            return
+        if self.only is not None:
+            self.put(_withdrawn(self._wire(known)))
+            return
+        self._changed.pop(run_id, None)
+        self._live.discard(run_id)
+        if self.rows.pop(run_id, None) is not None:
+            self._gone.append(run_id)
+        self._flush_soon()
+
     def knows(self, run_id: str) -> bool:
         """Whether it has heard of that Run."""
         return run_id in self.rows or run_id in self._changed
@@ -157,7 +177,7 @@ class Feed:
             ack["error"] = error
         self._send(ack)
 
-    def tell(self, message: FromPython) -> None:
+    def tell(self, message: FromPython | Whole) -> None:
         """Sends an answer as it is."""
         self._send(message)
 
@@ -181,6 +201,18 @@ class Feed:
 
     def _snapshot(self, rows: Sequence[RunRow]) -> Snapshot:
         return Snapshot(type="snapshot", rev=self._rev, at=self._now(), rows=list(rows), cut=self._cut)
+
+    def _to_save(self) -> Snapshot:
+        """The whole state but for its rows, as a saved notebook holds it."""
+        return self._snapshot(())
+
+    def _patch(self, rows: list[RunRow], gone: list[str]) -> Patch:
+        return Patch(type="patch", rev=self._rev, at=self._now(), rows=rows, gone=gone, cut=self._cut)
+
+    @property
+    def _has_news(self) -> bool:
+        """Whether there is anything to tell besides Runs."""
+        return False
 
     def _newest_first(self) -> list[RunRow]:
         return sorted(self.rows.values(), key=_age, reverse=True)
@@ -207,11 +239,11 @@ class Feed:
         self._flushed_at = self.hub.session.home.loop.time()
         changed = self._take_changes(SLICE)
         gone, self._gone = self._gone, []
-        if changed or gone:
+        if changed or gone or self._has_news:
             self._rev += 1
-            self._send(Patch(type="patch", rev=self._rev, at=self._now(), rows=changed, gone=gone, cut=self._cut))
+            self._send(self._patch(changed, gone))
             self._has_rested = False
-        if self._changed or self._gone:
+        if self._changed or self._gone or self._has_news:
             self._flush_soon()
         elif not self.is_live and not self._has_rested:
             self._rest()
@@ -268,8 +300,12 @@ class Feed:
             self.hub.session.home.later(0, lambda: self._save_on(rows, texts))
             return
         self._is_saving = False
-        empty = _text(self._snapshot(()))
+        empty = _text(self._to_save())
         self._save(empty.replace('"rows":[]', f'"rows":[{",".join(texts)}]'))
+
+
+def _withdrawn(wire: RunRow) -> RunRow:
+    return {**wire, "status": RunStatus.CANCELLED.value, "reason": "withdrawn", "ended": wire["started"]}
 
 
 def _text(wire: RunRow | Snapshot) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -13,20 +13,26 @@ from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import (
     CancelRequested,
     Event,
+    MessagePosted,
+    RoomChanged,
     RunActivity,
     RunFinished,
     RunPartial,
     RunProgressed,
+    RunQueued,
     RunResumed,
     RunsSnapshot,
     RunStarted,
+    RunWithdrawn,
 )
+from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.session import Session
 
 log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
+Kind = TypeVar("Kind")
 
 BEAT_S: Final = 1.0
 BEATS_AT_ONCE: Final = 50
@@ -46,7 +52,23 @@ class Listener(Protocol):
 
     def take(self, run: Run, *, has_ended: bool) -> None: ...
 
+    def withdraw(self, run_id: RunId) -> None:
+        """A Run that was queued will never begin."""
+
     def beat(self, every_s: float) -> None: ...
+
+
+class RoomListener(Protocol):
+    """What a hub tells of a room besides its Runs. Every method is called on the home loop."""
+
+    @property
+    def room(self) -> str: ...
+
+    def hear(self, message: Message) -> None:
+        """Somebody said it in the room."""
+
+    def look_again(self) -> None:
+        """Who takes part has changed, or whether the room admits anything."""
 
 
 class Hub:
@@ -60,6 +82,7 @@ class Hub:
         self.live: dict[RunId, LiveRun] = {}
         self._boards: dict[Listener, None] = {}
         self._cards: dict[RunId, dict[Listener, None]] = {}
+        self._rooms: dict[RoomListener, None] = {}
         self._is_watching = False
         self._beats: object | None = None
         self._turn = 0
@@ -91,6 +114,14 @@ class Hub:
             self._is_watching = True
             self.session.watch_runs(self, self._hear)
 
+    def add_room(self, listener: RoomListener) -> None:
+        """From now on it is told what is said in its room and who comes and goes, as long as it listens to Runs too."""
+        self._rooms[listener] = None
+
+    def remove_room(self, listener: RoomListener) -> None:
+        """It is told no more of its room."""
+        self._rooms.pop(listener, None)
+
     def watch_again(self) -> None:
         """Subscribes anew, where others have ended all subscriptions of the session."""
         if self._is_watching and self.session.is_open:
@@ -121,25 +152,47 @@ class Hub:
             case RunFinished(run=run):
                 self.live.pop(run.id, None)
                 self._tell(run, has_ended=True)
-            case RunStarted() | CancelRequested() | RunResumed() | RunProgressed() | RunActivity() | RunPartial():
+            case RunWithdrawn(run=run):
+                self._withdraw(run.id)
+            case MessagePosted(message=message):
+                self._tell_room(message.room, lambda listener: listener.hear(message))
+            case RoomChanged(room=room):
+                self._tell_room(room, lambda listener: listener.look_again())
+            case RunQueued() | RunStarted() | CancelRequested() | RunResumed() | RunProgressed() | RunActivity() | RunPartial():
                 self.live[event.run.id] = event.run
                 self._tell(event.run, has_ended=False)
 
+    def _withdraw(self, run_id: RunId) -> None:
+        self.live.pop(run_id, None)
+        self._each((*self._boards, *self._cards.get(run_id, ())), lambda listener: listener.withdraw(run_id))
+
+    def _tell_room(self, room: str, tell: Callable[[RoomListener], object]) -> None:
+        self._each([listener for listener in self._rooms if listener.room == room], tell)
+
     def _look_up(self, run_id: RunId) -> None:
-        """Its end was not heard of: the store knows it."""
+        """Its end was not heard of: the store knows it, or it never began."""
 
         def known(run: Run | None) -> None:
-            if run is not None and run_id not in self.live:
+            if run_id in self.live:
+                return
+            if run is None:
+                self._withdraw(run_id)
+            else:
                 self._tell(run, has_ended=True)
 
         self.read(lambda: self.session.row_of(run_id), known)
 
     def _tell(self, run: Run, *, has_ended: bool) -> None:
-        for listener in (*self._boards, *self._cards.get(run.id, ())):
+        listeners = (*self._boards, *self._cards.get(run.id, ()))
+        self._each(listeners, lambda listener: listener.take(run, has_ended=has_ended))
+
+    @staticmethod
+    def _each(listeners: Iterable[Kind], tell: Callable[[Kind], object]) -> None:
+        for listener in listeners:
             try:
-                listener.take(run, has_ended=has_ended)
+                tell(listener)
             except Exception:
-                log.exception("a view could not be told of Run %s; the others were", run.id)
+                log.exception("a view could not be told what happened; the others were")
 
     def keep_beating(self) -> None:
         """Beats once a second from now on, for as long as anything that is shown lives."""

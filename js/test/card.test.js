@@ -137,7 +137,7 @@ test('a kernel that is gone is said with when it was seen and what happens next'
 
 test('only the word of the state is read aloud by itself', () => {
   const { card } = drawn({ said: 'line' });
-  assert.deepEqual([...card.el.querySelectorAll('[aria-live]')].map((node) => node.className), ['dvergr-word']);
+  assert.deepEqual([...card.el.querySelectorAll('[aria-live=polite]')].map((node) => node.className), ['dvergr-word']);
 });
 
 test('there is no button for what does not exist yet', () => {

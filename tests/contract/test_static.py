@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 JS = ROOT / "js"
 STATIC = ROOT / "dvergr_nb" / "widgets" / "static"
-BUILT = ["run_board.css", "run_board.js", "run_card.css", "run_card.js"]
+BUILT = ["room_view.css", "room_view.js", "run_board.css", "run_board.js", "run_card.css", "run_card.js"]
 
 
 def _run(*command: str) -> str:

@@ -7,19 +7,21 @@ import sys
 import types
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from dvergr_nb.records import wire
+from dvergr_nb.records import wire, wire_room
 
 HEAD = """\
-// Made from dvergr_nb/records/wire.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
+// Made from dvergr_nb/records/wire.py and wire_room.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
 // Times are milliseconds since 1970; offsets and lengths are seconds.
 """
-PLAIN = {str: "string", int: "number", float: "number", bool: "boolean"}
+PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+UNIONS = ("FromPython", "FromView", "FromRoom", "RoomAct", "FromRoomView")
 
 
 def as_typescript() -> str:
     """The whole declaration file."""
-    shapes = [value for value in vars(wire).values() if is_typeddict(value)]
-    unions = [f"export type {name} = {_type(getattr(wire, name))};\n" for name in ("FromPython", "FromView")]
+    known = {**vars(wire), **vars(wire_room)}
+    shapes = [value for value in known.values() if is_typeddict(value)]
+    unions = [f"export type {name} = {_type(known[name])};\n" for name in UNIONS]
     return "\n".join([HEAD, *(_interface(shape) for shape in shapes), *unions])
 
 

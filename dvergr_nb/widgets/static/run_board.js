@@ -179,6 +179,8 @@ var Link = class {
   #views = /* @__PURE__ */ new Set();
   /** @type {Map<string, { type: 'cancel' | 'details', runId: string }>} acts that Python has not answered */
   #acts = /* @__PURE__ */ new Map();
+  /** @type {Map<string, (answer: Answer) => void>} what to do with the answer to an act */
+  #answers = /* @__PURE__ */ new Map();
   /** @type {number[]} */
   #skews = [];
   #every = 1;
@@ -192,10 +194,12 @@ var Link = class {
   /**
    * @param {Model} model
    * @param {import('./model.d.ts').Time} [time]
+   * @param {Beside | null} [beside]
    */
-  constructor(model, time = browserTime) {
+  constructor(model, time = browserTime, beside = null) {
     this.model = model;
     this.time = time;
+    this.beside = beside;
     this.#last = time.now();
     model.on("msg:custom", (message) => this.#hear(message));
     model.on("change:snapshot", () => this.#restore());
@@ -238,6 +242,17 @@ var Link = class {
   details(runId) {
     this.#act("details", runId);
   }
+  /**
+   * Sends an act of another kind; `answered` hears what became of it. With the id of an act that was sent it is the same act.
+   * @param {Question} question
+   * @param {(answer: Answer) => void} answered
+   * @param {string} [id]
+   */
+  ask(question, answered, id = newId()) {
+    this.#answers.set(id, answered);
+    this.#send({ ...question, id });
+    return id;
+  }
   resync() {
     this.#askedAt = this.time.now();
     this.#send({ type: "resync", have: this.rev });
@@ -251,7 +266,7 @@ var Link = class {
     this.#acts.set(id, { type, runId });
     this.#send({ type, id, run_id: runId });
   }
-  /** @param {import('./wire.d.ts').FromView} message */
+  /** @param {import('./wire.d.ts').FromRoomView} message */
   #send(message) {
     try {
       this.model.send(message);
@@ -274,8 +289,9 @@ var Link = class {
     const saved = parsed(this.model.get("snapshot"));
     if (saved && saved.rev > this.rev) this.#load(saved);
   }
-  /** @param {import('./wire.d.ts').Snapshot} message */
+  /** @param {Snapshot} message */
   #load(message) {
+    this.beside?.load(message);
     this.rows = new Map(message.rows.map((row) => [row.id, row]));
     this.rev = message.rev;
     this.at = message.at;
@@ -313,14 +329,16 @@ var Link = class {
         this.excuses.delete(message.run_id);
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
+      case "whole":
       case "ack":
         return this.#answer(message);
     }
   }
-  /** @param {import('./wire.d.ts').Patch} message */
+  /** @param {Patch} message */
   #patch(message) {
     if (message.rev <= this.rev) return;
     const gap = message.rev !== this.rev + 1;
+    this.beside?.patch(message);
     for (const row of message.rows) this.rows.set(row.id, row);
     for (const id of message.gone) this.rows.delete(id);
     this.rev = message.rev;
@@ -338,8 +356,11 @@ var Link = class {
   #askAgain() {
     if (this.time.now() - this.#askedAt > PATIENCE) this.resync();
   }
-  /** @param {import('./wire.d.ts').Ack} message */
+  /** @param {Answer} message */
   #answer(message) {
+    const answered = this.#answers.get(message.id);
+    this.#answers.delete(message.id);
+    if (answered || message.type === "whole") return answered?.(message);
     const act = this.#acts.get(message.id);
     if (act === void 0) return;
     this.#acts.delete(message.id);
@@ -414,10 +435,10 @@ function newId() {
 }
 
 // src/shared/widget.js
-function widget(draw) {
+function widget(draw, open = (model) => new Link(model)) {
   return () => {
     let link = null;
-    const linked = (model) => link ??= new Link(model);
+    const linked = (model) => link ??= open(model);
     return {
       /** @param {{ model: Model }} host */
       initialize({ model }) {
@@ -454,9 +475,25 @@ function show(link, model, el, draw, signal) {
   }, signal);
 }
 
+// src/shared/stream.js
+var Stream = class {
+  #text = make("p");
+  el = make("div", { class: "dvergr-stream", role: "group", "aria-live": "off", "aria-label": "Reply so far" }, this.#text);
+  /**
+   * @param {string | undefined} text nothing hides it
+   * @param {boolean} goesOn whether more may come
+   */
+  draw(text, goesOn) {
+    this.el.hidden = !text;
+    attribute(this.el, "data-open", goesOn);
+    say(this.#text, text ?? "");
+  }
+};
+
 // src/shared/timeline.js
 var SHAPES = {
   phase: { classes: "dvergr-round", swatch: "dvergr-swatch-round", legend: "phase of progress", bar: true },
+  round: { classes: "dvergr-round", swatch: "dvergr-swatch-round", legend: "round", bar: true },
   cut: { classes: "dvergr-round dvergr-was-cut", swatch: "dvergr-swatch-cut", legend: "cut short", bar: true },
   tool: { classes: "", swatch: "", legend: "tool call", bar: true },
   failed: { classes: "dvergr-was-bad", swatch: "dvergr-swatch-bad", legend: "failed call", bar: true },
@@ -524,7 +561,7 @@ var Timeline = class {
   /** @param {TimelineWire} timeline */
   #drawChart(timeline) {
     const places = marks(Math.max(timeline.took, SHORTEST));
-    const label = `Progress, calls and messages over ${duration(timeline.took)}; the list below says the same in words`;
+    const label = `Progress, rounds, calls and messages over ${duration(timeline.took)}; the list below says the same in words`;
     const line = timeline.lives ? make("i", { class: "dvergr-now" }) : null;
     const now = make("span", { class: "dvergr-now" });
     this.#nows = line ? [line, now] : [now];
@@ -637,6 +674,7 @@ var Card = class {
   #who = make("h3", { class: "dvergr-who" });
   #word = make("span", { class: "dvergr-word", "aria-live": "polite" });
   #took = make("span", { class: "dvergr-took" });
+  #label = make("p", { class: "dvergr-soft dvergr-cut" });
   #slot = new Slot();
   #facts = make("p", { class: "dvergr-facts" });
   #timeline;
@@ -660,7 +698,7 @@ var Card = class {
     const acts = make("span", { class: "dvergr-acts" }, this.#cancel, this.#toggle);
     const push = make("span", { class: "dvergr-push" });
     const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, push, acts);
-    this.el = make("section", { class: "dvergr dvergr-run-card" }, head, this.#slot.el, this.#facts, this.#timeline.el);
+    this.el = make("section", { class: "dvergr dvergr-run-card" }, head, this.#label, this.#slot.el, this.#facts, this.#timeline.el);
     this.#turn(open);
   }
   get #row() {
@@ -684,10 +722,12 @@ var Card = class {
     const row = this.#row;
     if (!row) return;
     const { presence } = this.#link;
-    const named = row.kind === "agent-turn" ? `Run of ${row.actor}` : `Run: ${row.name}`;
+    const named = isTurn(row) ? `Run of ${row.actor}` : `Run: ${row.name}`;
     attribute(this.el, "data-state", state(row, presence));
     attribute(this.el, "aria-label", named);
     say(this.#who, row.name);
+    say(this.#label, isTurn(row) ? row.label : "");
+    this.#label.hidden = !this.#label.textContent;
     say(this.#word, word(row, presence));
     this.#pace.note(row, this.#link.now());
     this.#hasLived ||= isLive(row);
@@ -757,6 +797,7 @@ var EXCUSES = {
   busy: "The kernel is busy; the details come when its cell ends.",
   gone: "The kernel is gone; the details are in the store, and %card in the next kernel shows them."
 };
+var isTurn = (row) => row.kind === "agent-turn";
 var Slot = class {
   #label = make("span", { class: "dvergr-cut" });
   #fill = make("i");
@@ -767,7 +808,8 @@ var Slot = class {
   #sentence = make("p");
   #error = make("p", { class: "dvergr-error dvergr-cut" });
   #reply = make("p", { class: "dvergr-reply" });
-  el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, this.#reply);
+  #stream = new Stream();
+  el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, this.#reply, this.#stream.el);
   /**
    * @param {News} news
    * @param {boolean} kept whether the line stays where there is nothing to say
@@ -777,6 +819,7 @@ var Slot = class {
     this.#line(this.#error, news2.error);
     this.#line(this.#reply, news2.reply);
     attribute(this.#reply, "class", news2.code ? "dvergr-reply dvergr-mono" : "dvergr-reply");
+    this.#stream.draw(news2.stream, news2.open ?? false);
     this.#step.hidden = !news2.step && !news2.said;
     this.#line(this.#said, news2.said);
     this.#line(this.#label, news2.step?.label);
@@ -839,21 +882,28 @@ function news(row, link, pace) {
   if (refused) return { error: refused };
   if (!isLive(row)) return ended(row);
   const sentence = expected(row, link);
-  if (sentence) return { sentence };
   const found = {};
+  if (row.said && isTurn(row)) Object.assign(found, { stream: row.said, open: link.presence === "live" });
+  if (sentence) return { ...found, sentence };
   if (row.progress) found.step = step(row, link, pace);
-  if (row.said) found.said = row.said;
+  if (row.said && !isTurn(row)) found.said = row.said;
   return found;
 }
 function ended(row) {
   if (row.error && row.status === "failed") return { error: row.error };
+  if (row.reason === "attention-suspended") return { sentence: SUSPENDED };
   if (row.result) return { reply: row.result, code: !row.kind.startsWith("agent") };
+  if (isTurn(row)) return row.said && row.status === "completed" && !row.reason ? { stream: row.said } : {};
   return row.said ? { said: row.said } : {};
 }
+var SUSPENDED = "It stopped for a message that it attended to. A new message in this thread starts a new Run.";
 function expected(row, link) {
   if (link.presence === "gone") {
     if (row.status === "queued") return "Was queued. It had not begun, so nothing of it was stored.";
     return `Was ${row.status}, ${running(link.took(row) ?? 0)}. The next kernel that opens this store marks it failed, orphaned.`;
+  }
+  if (row.status === "queued" && isTurn(row) && link.now() - row.created > EXPLAIN_AFTER * 1e3) {
+    return `${row.actor} works on something else; this begins when that has ended.`;
   }
   if (link.cancelling.has(row.id) && link.presence === "busy") return "Cancel was sent; the kernel takes it when its cell ends.";
   if (row.asked === void 0) return null;
@@ -875,13 +925,12 @@ function step(row, link, pace) {
   return found;
 }
 function facts(row) {
-  const isTurn = row.kind === "agent-turn";
   const kind = row.kind === "workflow" ? "job" : row.kind.replaceAll("-", " ");
-  const what = isTurn ? row.steps ? some(row.steps, "round") : "" : `${kind} of ${row.actor}`;
+  const what = isTurn(row) ? row.steps ? some(row.steps, "round") : "" : `${kind} of ${row.actor}`;
   const place = row.place === "thread" && isLive(row) ? "worker thread" : "";
   const reason = row.status === "failed" && row.reason === "error" ? "error" : "";
   const messages = row.activities === void 0 ? "" : some(row.activities, "correlated activity message");
-  return [what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
+  return [row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
 }
 
 // src/run_board/row.js

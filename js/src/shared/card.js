@@ -2,6 +2,7 @@
 
 import { attribute, button, make, measure, say, shape } from './dom.js';
 import { isLive, state, word } from './status.js';
+import { Stream } from './stream.js';
 import { Timeline } from './timeline.js';
 import { clock, count, duration, left, percent, running, some } from './time.js';
 
@@ -30,6 +31,7 @@ export class Card {
   #who = make('h3', { class: 'dvergr-who' });
   #word = make('span', { class: 'dvergr-word', 'aria-live': 'polite' });
   #took = make('span', { class: 'dvergr-took' });
+  #label = make('p', { class: 'dvergr-soft dvergr-cut' });
   #slot = new Slot();
   #facts = make('p', { class: 'dvergr-facts' });
   #timeline;
@@ -54,7 +56,7 @@ export class Card {
     const acts = make('span', { class: 'dvergr-acts' }, this.#cancel, this.#toggle);
     const push = make('span', { class: 'dvergr-push' });
     const head = make('header', { class: 'dvergr-head' }, this.#shape, this.#who, this.#word, this.#took, push, acts);
-    this.el = make('section', { class: 'dvergr dvergr-run-card' }, head, this.#slot.el, this.#facts, this.#timeline.el);
+    this.el = make('section', { class: 'dvergr dvergr-run-card' }, head, this.#label, this.#slot.el, this.#facts, this.#timeline.el);
     this.#turn(open);
   }
 
@@ -82,10 +84,12 @@ export class Card {
     const row = this.#row;
     if (!row) return;
     const { presence } = this.#link;
-    const named = row.kind === 'agent-turn' ? `Run of ${row.actor}` : `Run: ${row.name}`;
+    const named = isTurn(row) ? `Run of ${row.actor}` : `Run: ${row.name}`;
     attribute(this.el, 'data-state', state(row, presence));
     attribute(this.el, 'aria-label', named);
     say(this.#who, row.name);
+    say(this.#label, isTurn(row) ? row.label : '');
+    this.#label.hidden = !this.#label.textContent;
     say(this.#word, word(row, presence));
     this.#pace.note(row, this.#link.now());
     this.#hasLived ||= isLive(row);
@@ -166,8 +170,11 @@ const EXCUSES = {
 
 /**
  * @typedef {{ step?: { label: string, fraction: number | null, note: string, done?: number, total?: number }, said?: string,
- *   sentence?: string, error?: string, reply?: string, code?: boolean }} News
+ *   sentence?: string, error?: string, reply?: string, code?: boolean, stream?: string, open?: boolean }} News
  */
+
+/** @param {RunRow} row */
+const isTurn = (row) => row.kind === 'agent-turn';
 
 /** The line between head and facts. Its parts stay, so that a bar grows instead of being drawn anew. */
 class Slot {
@@ -180,7 +187,8 @@ class Slot {
   #sentence = make('p');
   #error = make('p', { class: 'dvergr-error dvergr-cut' });
   #reply = make('p', { class: 'dvergr-reply' });
-  el = make('div', { class: 'dvergr-slot' }, this.#step, this.#sentence, this.#error, this.#reply);
+  #stream = new Stream();
+  el = make('div', { class: 'dvergr-slot' }, this.#step, this.#sentence, this.#error, this.#reply, this.#stream.el);
 
   /**
    * @param {News} news
@@ -191,6 +199,7 @@ class Slot {
     this.#line(this.#error, news.error);
     this.#line(this.#reply, news.reply);
     attribute(this.#reply, 'class', news.code ? 'dvergr-reply dvergr-mono' : 'dvergr-reply');
+    this.#stream.draw(news.stream, news.open ?? false);
     this.#step.hidden = !news.step && !news.said;
     this.#line(this.#said, news.said);
     this.#line(this.#label, news.step?.label);
@@ -271,11 +280,12 @@ function news(row, link, pace) {
   if (refused) return { error: refused };
   if (!isLive(row)) return ended(row);
   const sentence = expected(row, link);
-  if (sentence) return { sentence };
   /** @type {News} */
   const found = {};
+  if (row.said && isTurn(row)) Object.assign(found, { stream: row.said, open: link.presence === 'live' });
+  if (sentence) return { ...found, sentence };
   if (row.progress) found.step = step(row, link, pace);
-  if (row.said) found.said = row.said;
+  if (row.said && !isTurn(row)) found.said = row.said;
   return found;
 }
 
@@ -285,9 +295,13 @@ function news(row, link, pace) {
  */
 function ended(row) {
   if (row.error && row.status === 'failed') return { error: row.error };
+  if (row.reason === 'attention-suspended') return { sentence: SUSPENDED };
   if (row.result) return { reply: row.result, code: !row.kind.startsWith('agent') };
+  if (isTurn(row)) return row.said && row.status === 'completed' && !row.reason ? { stream: row.said } : {};
   return row.said ? { said: row.said } : {};
 }
+
+const SUSPENDED = 'It stopped for a message that it attended to. A new message in this thread starts a new Run.';
 
 /**
  * What is so and what happens next, where a person waits for something.
@@ -298,6 +312,9 @@ function expected(row, link) {
   if (link.presence === 'gone') {
     if (row.status === 'queued') return 'Was queued. It had not begun, so nothing of it was stored.';
     return `Was ${row.status}, ${running(link.took(row) ?? 0)}. The next kernel that opens this store marks it failed, orphaned.`;
+  }
+  if (row.status === 'queued' && isTurn(row) && link.now() - row.created > EXPLAIN_AFTER * 1000) {
+    return `${row.actor} works on something else; this begins when that has ended.`;
   }
   if (link.cancelling.has(row.id) && link.presence === 'busy') return 'Cancel was sent; the kernel takes it when its cell ends.';
   if (row.asked === undefined) return null;
@@ -332,11 +349,10 @@ function step(row, link, pace) {
  * @param {RunRow} row
  */
 function facts(row) {
-  const isTurn = row.kind === 'agent-turn';
   const kind = row.kind === 'workflow' ? 'job' : row.kind.replaceAll('-', ' ');
-  const what = isTurn ? (row.steps ? some(row.steps, 'round') : '') : `${kind} of ${row.actor}`;
+  const what = isTurn(row) ? (row.steps ? some(row.steps, 'round') : '') : `${kind} of ${row.actor}`;
   const place = row.place === 'thread' && isLive(row) ? 'worker thread' : '';
   const reason = row.status === 'failed' && row.reason === 'error' ? 'error' : '';
   const messages = row.activities === undefined ? '' : some(row.activities, 'correlated activity message');
-  return [what, place, reason, messages, ...(row.tags ?? [])].filter(Boolean);
+  return [row.program ?? '', what, place, reason, messages, ...(row.tags ?? [])].filter(Boolean);
 }

@@ -5,13 +5,23 @@ import { isLive } from './status.js';
 
 /** @typedef {import('./wire.d.ts').RunRow} RunRow */
 /** @typedef {import('./wire.d.ts').TimelineWire} TimelineWire */
-/** @typedef {import('./wire.d.ts').FromPython} FromPython */
+/** @typedef {import('./wire.d.ts').FromRoom} FromPython */
+/** @typedef {import('./wire.d.ts').Whole | import('./wire.d.ts').Ack} Answer */
+/** @typedef {import('./wire.d.ts').Post | import('./wire.d.ts').Older | import('./wire.d.ts').AskWhole} Asked */
+/** @typedef {Asked extends infer Each ? Each extends Asked ? Omit<Each, 'id'> : never : never} Question an act without its id */
+/** @typedef {import('./wire.d.ts').Snapshot | import('./wire.d.ts').RoomSnapshot} Snapshot */
+/** @typedef {import('./wire.d.ts').Patch | import('./wire.d.ts').RoomPatch} Patch */
 /** @typedef {import('./model.d.ts').Model} Model */
 /** @typedef {import('./status.js').Presence} Presence */
 
 /**
  * What a view is told: rows that changed (null: any may have), ids that left, whether only time went by.
  * @typedef {{ rows?: string[] | null, gone?: string[], presence?: boolean, details?: string, tick?: boolean }} Change
+ */
+
+/**
+ * What a view shows besides Runs, kept as whole as they are.
+ * @typedef {{ load: (message: Snapshot) => void, patch: (message: Patch) => void }} Beside
  */
 
 /** How many beats may be missing before Python is asked. */
@@ -46,6 +56,8 @@ export class Link {
   #views = new Set();
   /** @type {Map<string, { type: 'cancel' | 'details', runId: string }>} acts that Python has not answered */
   #acts = new Map();
+  /** @type {Map<string, (answer: Answer) => void>} what to do with the answer to an act */
+  #answers = new Map();
   /** @type {number[]} */
   #skews = [];
   #every = 1;
@@ -60,10 +72,12 @@ export class Link {
   /**
    * @param {Model} model
    * @param {import('./model.d.ts').Time} [time]
+   * @param {Beside | null} [beside]
    */
-  constructor(model, time = browserTime) {
+  constructor(model, time = browserTime, beside = null) {
     this.model = model;
     this.time = time;
+    this.beside = beside;
     this.#last = time.now();
     model.on('msg:custom', (message) => this.#hear(message));
     model.on('change:snapshot', () => this.#restore());
@@ -112,6 +126,18 @@ export class Link {
     this.#act('details', runId);
   }
 
+  /**
+   * Sends an act of another kind; `answered` hears what became of it. With the id of an act that was sent it is the same act.
+   * @param {Question} question
+   * @param {(answer: Answer) => void} answered
+   * @param {string} [id]
+   */
+  ask(question, answered, id = newId()) {
+    this.#answers.set(id, answered);
+    this.#send({ ...question, id });
+    return id;
+  }
+
   resync() {
     this.#askedAt = this.time.now();
     this.#send({ type: 'resync', have: this.rev });
@@ -127,7 +153,7 @@ export class Link {
     this.#send({ type, id, run_id: runId });
   }
 
-  /** @param {import('./wire.d.ts').FromView} message */
+  /** @param {import('./wire.d.ts').FromRoomView} message */
   #send(message) {
     try {
       this.model.send(message);
@@ -154,8 +180,9 @@ export class Link {
     if (saved && saved.rev > this.rev) this.#load(saved);
   }
 
-  /** @param {import('./wire.d.ts').Snapshot} message */
+  /** @param {Snapshot} message */
   #load(message) {
+    this.beside?.load(message);
     this.rows = new Map(message.rows.map((row) => [row.id, row]));
     this.rev = message.rev;
     this.at = message.at;
@@ -195,15 +222,17 @@ export class Link {
         this.excuses.delete(message.run_id);
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
+      case 'whole':
       case 'ack':
         return this.#answer(message);
     }
   }
 
-  /** @param {import('./wire.d.ts').Patch} message */
+  /** @param {Patch} message */
   #patch(message) {
     if (message.rev <= this.rev) return;
     const gap = message.rev !== this.rev + 1;
+    this.beside?.patch(message);
     for (const row of message.rows) this.rows.set(row.id, row);
     for (const id of message.gone) this.rows.delete(id);
     this.rev = message.rev;
@@ -224,8 +253,11 @@ export class Link {
     if (this.time.now() - this.#askedAt > PATIENCE) this.resync();
   }
 
-  /** @param {import('./wire.d.ts').Ack} message */
+  /** @param {Answer} message */
   #answer(message) {
+    const answered = this.#answers.get(message.id);
+    this.#answers.delete(message.id);
+    if (answered || message.type === 'whole') return answered?.(message);
     const act = this.#acts.get(message.id);
     if (act === undefined) return;
     this.#acts.delete(message.id);
@@ -306,7 +338,7 @@ async function isOpen(model) {
 
 /**
  * @param {unknown} text
- * @returns {import('./wire.d.ts').Snapshot | null}
+ * @returns {Snapshot | null}
  */
 function parsed(text) {
   return typeof text === 'string' && text ? JSON.parse(text) : null;

@@ -11,6 +11,7 @@ import { count, duration, mark, marks, offset, running } from './time.js';
 /** @type {Record<MarkWire['shape'], { classes: string, swatch: string, legend: string, bar: boolean }>} */
 const SHAPES = {
   phase: { classes: 'dvergr-round', swatch: 'dvergr-swatch-round', legend: 'phase of progress', bar: true },
+  round: { classes: 'dvergr-round', swatch: 'dvergr-swatch-round', legend: 'round', bar: true },
   cut: { classes: 'dvergr-round dvergr-was-cut', swatch: 'dvergr-swatch-cut', legend: 'cut short', bar: true },
   tool: { classes: '', swatch: '', legend: 'tool call', bar: true },
   failed: { classes: 'dvergr-was-bad', swatch: 'dvergr-swatch-bad', legend: 'failed call', bar: true },
@@ -85,7 +86,7 @@ export class Timeline {
   /** @param {TimelineWire} timeline */
   #drawChart(timeline) {
     const places = marks(Math.max(timeline.took, SHORTEST));
-    const label = `Progress, calls and messages over ${duration(timeline.took)}; the list below says the same in words`;
+    const label = `Progress, rounds, calls and messages over ${duration(timeline.took)}; the list below says the same in words`;
     const line = timeline.lives ? make('i', { class: 'dvergr-now' }) : null;
     const now = make('span', { class: 'dvergr-now' });
     this.#nows = line ? [line, now] : [now];

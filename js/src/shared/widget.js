@@ -1,4 +1,4 @@
-// What both widgets do with their host: keep keys, leave on Escape, and say in the output what went wrong.
+// What all widgets do with their host: keep keys, leave on Escape, and say in the output what went wrong.
 
 import { complain, keepKeys, leave } from './dom.js';
 import { Link } from './link.js';
@@ -10,13 +10,14 @@ import { Link } from './link.js';
 /**
  * A definition that the host asks once per model, so that all views of a model share one line to Python.
  * @param {(link: Link, model: Model, signal: AbortSignal) => View} draw
+ * @param {(model: Model) => Link} [open]
  */
-export function widget(draw) {
+export function widget(draw, open = (model) => new Link(model)) {
   return () => {
     /** @type {Link | null} */
     let link = null;
     /** @param {Model} model */
-    const linked = (model) => (link ??= new Link(model));
+    const linked = (model) => (link ??= open(model));
     return {
       /** @param {{ model: Model }} host */
       initialize({ model }) {

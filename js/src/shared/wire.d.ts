@@ -1,4 +1,4 @@
-// Made from dvergr_nb/records/wire.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
+// Made from dvergr_nb/records/wire.py and wire_room.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
 // Times are milliseconds since 1970; offsets and lengths are seconds.
 
 /** How far a body says it is; `fraction` is between 0 and 1. */
@@ -27,6 +27,8 @@ export interface RunRow {
   result?: string;
   tags?: string[];
   parent?: string;
+  program?: string;
+  trigger?: string;
   activities?: number;
   steps?: number;
   place?: string;
@@ -38,7 +40,7 @@ export interface RunRow {
 
 /** One bar, dot or tick; offsets and lengths in seconds. */
 export interface MarkWire {
-  shape: 'phase' | 'tool' | 'failed' | 'cut' | 'said' | 'tick' | 'bad';
+  shape: 'phase' | 'round' | 'tool' | 'failed' | 'cut' | 'said' | 'tick' | 'bad';
   at: number;
   took?: number;
   text?: string;
@@ -121,12 +123,12 @@ export interface Details {
   timeline: TimelineWire;
 }
 
-/** What became of an act: `requested`, `over` (nothing to cancel any more), `unknown`, or `failed` with an error. */
+/** What became of an act: `requested`, `posted`, `over` (nothing to do any more), `unknown`, or `failed` with an error. */
 export interface Ack {
   type: 'ack';
   id: string;
   at: number;
-  outcome: 'requested' | 'over' | 'unknown' | 'failed';
+  outcome: 'requested' | 'posted' | 'over' | 'unknown' | 'failed';
   error?: string;
 }
 
@@ -155,6 +157,96 @@ export interface AskDetails {
   run_id: string;
 }
 
+/** One participant: the Run it works on, and those that wait for it, in the order in which they will begin. */
+export interface PresentWire {
+  actor: string;
+  program: string;
+  working?: string;
+  queued?: string[];
+}
+
+/** One message. Where `text` is only its beginning, `length` is how many characters there are. */
+export interface SaidWire {
+  id: string;
+  thread: string;
+  who: string;
+  at: number;
+  text: string;
+  person?: boolean;
+  to?: string;
+  run?: string;
+  length?: number;
+}
+
+/** News of a room; what is left out has not changed. `keep`: how many messages are shown, the last ones. `others`: how many more take part than `present` names. `older`: the store holds messages before the first one. */
+export interface RoomWire {
+  title?: string;
+  closed?: boolean;
+  present?: PresentWire[];
+  others?: number;
+  said?: SaidWire[];
+  older?: boolean;
+  keep?: number;
+}
+
+/** The whole state of a room view. */
+export interface RoomSnapshot {
+  type: 'snapshot';
+  rev: number;
+  at: number;
+  rows: RunRow[];
+  cut: boolean;
+  room: RoomWire;
+}
+
+/** What is new in a room view. */
+export interface RoomPatch {
+  type: 'patch';
+  rev: number;
+  at: number;
+  rows: RunRow[];
+  gone: string[];
+  cut: boolean;
+  room?: RoomWire;
+}
+
+/** The answer to `AskWhole`: all of a message, or as much of it as is ever shown. */
+export interface Whole {
+  type: 'whole';
+  id: string;
+  message_id: string;
+  at: number;
+  text: string;
+}
+
+/** A person pressed Send. Without `to` the room's rule decides who is addressed. */
+export interface Post {
+  type: 'post';
+  id: string;
+  text: string;
+  to: string | null;
+  reply_to: string | null;
+}
+
+/** A person asked for older messages. */
+export interface Older {
+  type: 'older';
+  id: string;
+}
+
+/** A person opened a long message. */
+export interface AskWhole {
+  type: 'whole';
+  id: string;
+  message_id: string;
+}
+
 export type FromPython = Snapshot | Patch | Beat | Rest | Details | Ack;
 
 export type FromView = Resync | Ping | Cancel | AskDetails;
+
+export type FromRoom = Snapshot | Patch | Beat | Rest | Details | Ack | RoomSnapshot | RoomPatch | Whole;
+
+export type RoomAct = Post | Older | AskWhole;
+
+export type FromRoomView = Resync | Ping | Cancel | AskDetails | Post | Older | AskWhole;
