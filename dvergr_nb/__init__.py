@@ -13,27 +13,44 @@ from __future__ import annotations
 import importlib
 from typing import Any, Final
 
-_API: Final = """active_runs cancel_room_turn cancel_run connect current_session drain events frames job
-reconcile_orphaned_runs register_cancel_hook room_turn_running run runs sql start unwatch_runs watch_runs""".split()
-_CONTEXT: Final = "checkpoint progress raise_if_cancelled".split()
-_ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchRun NotAStore QueryError RunCancelled RunFailed
-RunWaiting SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy""".split()
+_API: Final = """active_runs cancel_room_turn cancel_run causes connect current_session drain events frames job
+reconcile_orphaned_runs record_cause register_cancel_hook room_turn_running run runs sql start unwatch_runs
+watch_runs""".split()
+_CONVERSATION: Final = "ask debate episode iterative_refinement post room turn unanswered".split()
+_CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
+_OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
+_WRAPPERS: Final = "flaky latency own_messages plain_reply silence".split()
+_ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchActor NoSuchRun NotAStore QueryError RoomClosed
+RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew
+ThreadBusy""".split()
 
 _HOMES: Final = {
     **dict.fromkeys(_API, "dvergr_nb.api"),
+    **dict.fromkeys(_CONVERSATION, "dvergr_nb.conversation"),
     **dict.fromkeys(_CONTEXT, "dvergr_nb.runtime.context"),
+    **dict.fromkeys(_OBLIGATION, "dvergr_nb.runtime.obligation"),
+    **dict.fromkeys(_WRAPPERS, "dvergr_nb.actors.wrappers"),
     **dict.fromkeys(_ERRORS, "dvergr_nb.errors"),
     "Aborted": "dvergr_nb.runtime.cancel",
+    "Attention": "dvergr_nb.records.attention",
     "Done": "dvergr_nb.runtime.body",
     "Envelope": "dvergr_nb.records.pause",
     "Pause": "dvergr_nb.runtime.body",
     "Reason": "dvergr_nb.records.run",
+    "Reply": "dvergr_nb.runtime.reply",
+    "Room": "dvergr_nb.runtime.room",
+    "RoomView": "dvergr_nb.widgets.room_view",
     "Run": "dvergr_nb.records.run",
     "RunBoard": "dvergr_nb.widgets.run_board",
     "RunCard": "dvergr_nb.widgets.run_card",
     "RunHandle": "dvergr_nb.runtime.handle",
     "RunStatus": "dvergr_nb.records.run",
     "Session": "dvergr_nb.session",
+    "Withheld": "dvergr_nb.runtime.reply",
+    "echo": "dvergr_nb.actors.echo",
+    "join": "dvergr_nb.runtime.together",
+    "race": "dvergr_nb.runtime.together",
+    "scripted": "dvergr_nb.actors.scripted",
 }
 __version__ = "0.1.0"
 __all__ = sorted([*_HOMES, "load_ipython_extension", "unload_ipython_extension"])  # noqa: PLE0605  # a list of str

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dvergr_nb.errors import BadInput, SessionClosed
+from dvergr_nb.ids import RunId
+from dvergr_nb.lookup import RunRef
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.run import LiveRun, Run, checked_word
 from dvergr_nb.records.text import clipped
@@ -15,7 +17,7 @@ from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
-from dvergr_nb.session import DEFAULT_PATH, RunRef, Session
+from dvergr_nb.session import DEFAULT_PATH, Session
 
 
 class Kernel:
@@ -191,6 +193,16 @@ def cancel_room_turn(room: str | None = None, *, after_step: bool = False) -> in
 def register_cancel_hook(run_id: RunRef, key: object, hook: Hook) -> bool:
     """Has `hook` run on every request to stop that Run, at once where one came before; false where it does not live."""
     return current_session().register_cancel_hook(run_id, key, hook)
+
+
+def record_cause(consumer: RunRef, cause: RunRef) -> list[RunId]:
+    """Notes that a live Run has observed the end of another; awaiting a Run inside of one does so by itself."""
+    return current_session().record_cause(consumer, cause)
+
+
+def causes(run_id: RunRef) -> list[RunId]:
+    """The Runs whose end that one has observed."""
+    return current_session().causes(run_id)
 
 
 async def drain(timeout: float | None = None) -> list[RunHandle]:  # noqa: ASYNC109  # as asyncio.wait_for names it

@@ -10,19 +10,20 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
+from dvergr_nb.actors.echo import echo
 from dvergr_nb.actors.job import job_of, label_of, source_of
+from dvergr_nb.actors.wrappers import DEFAULT
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
-from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, Refused, SessionClosed
+from dvergr_nb.errors import BadRun, Refused, SessionClosed
 from dvergr_nb.forks import left_by_children
-from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id
+from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id, short
+from dvergr_nb.lookup import Lookup, RunRef
 from dvergr_nb.records.event import Event
-from dvergr_nb.records.query import RunFilter
+from dvergr_nb.records.operation import Cause, Noted
 from dvergr_nb.records.room import DEFAULT_ROOM
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunKind, RunStatus, checked_word
-from dvergr_nb.records.text import clipped, mended
-from dvergr_nb.records.timeline import HEAD_MESSAGES, TAIL_MESSAGES, Timeline, timeline
 from dvergr_nb.runtime import prints
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.bus import Bus
@@ -32,17 +33,15 @@ from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.request import Asker, Request, drafted
+from dvergr_nb.runtime.rooms import Rooms
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.runtime.workers import Workers
-from dvergr_nb.store import frames
 from dvergr_nb.store.store import Store, open_store
 
 DEFAULT_PATH: Final = Path(".dvergr") / "store.duckdb"
 """Where the store lies unless told otherwise, beside the notebook."""
 JOB_ACTOR: Final = "dvergr"
 """The actor of jobs."""
-
-RunRef = RunHandle | Run | str
 
 
 def is_tested() -> bool:
@@ -63,7 +62,7 @@ def _system_user() -> str:
         return f"user-{os.getuid()}"
 
 
-class Session:
+class Session(Lookup):
     """What `connect` gives: one open store and the Runs that live on it. Made on the loop its Runs shall live on."""
 
     def __init__(
@@ -87,7 +86,16 @@ class Session:
         self.clock: Clock = SeededClock(self.store.life) if is_tested() else SystemClock()
         self.ids: Ids = SystemIds(self.clock, self.store.life if is_tested() else None)
         self.bus = Bus(self.home, self._alive)
-        self._supervisor = Supervisor(self._tools(), self)
+        tools = self._tools()
+        self._supervisor = Supervisor(tools, self)
+        self.rooms = Rooms(
+            tools,
+            self._supervisor,
+            self._asker,
+            wrappers=DEFAULT,
+            built_in={"echo": echo()},
+            display=lambda: self.display,
+        )
         self.is_open = True
         prints.install()
         atexit.register(self.close, force=True)
@@ -106,11 +114,19 @@ class Session:
         )
 
     def _alive(self) -> tuple[LiveRun, ...]:
-        return self._supervisor.active()
+        return (*self._supervisor.active(), *self._supervisor.waiting_turns())
 
     def _tools(self) -> Tools:
         workers = Workers(self.home)
-        return Tools(store=self.store, home=self.home, bus=self.bus, clock=self.clock, ids=self.ids, workers=workers)
+        return Tools(
+            store=self.store,
+            home=self.home,
+            bus=self.bus,
+            clock=self.clock,
+            ids=self.ids,
+            workers=workers,
+            spawn=self.job,
+        )
 
     # Starting --------------------------------------------------------------------------------------------------------
 
@@ -201,80 +217,6 @@ class Session:
         mine = dataclasses.replace(self.run(run_id), boot_id=self.boot_id)
         return self._supervisor.go_on(mine, body, Limits(wall_s=timeout, idle_s=idle_timeout))
 
-    # Looking ---------------------------------------------------------------------------------------------------------
-
-    def active_runs(self, room: str | None = None) -> list[LiveRun]:
-        """The Runs that live in this kernel, oldest first; at the end those that are queued, not durable yet."""
-        return [*self._supervisor.active(room), *self._supervisor.queued(room)]
-
-    def handles(self) -> tuple[RunHandle, ...]:
-        """The handles of all Runs that live here or are on their way."""
-        return self._supervisor.handles()
-
-    def runs(self, room: str | None = None, **filters: Any) -> list[Run]:
-        """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
-        self._check_open()
-        if "tree" in filters and filters["tree"] is not None:
-            filters["tree"] = self.resolve(filters["tree"])
-        try:
-            wanted = RunFilter(room=room, **filters)
-        except TypeError:
-            known = "actor, status, kind, tag, since, tree, limit"
-            raise BadInput(
-                f"runs() has no filter {', '.join(sorted(set(filters) - set(known.split(', '))))}; it has {known}"
-            ) from None
-        return list(self.store.runs(wanted))
-
-    def run(self, run_id: RunRef) -> Run:
-        """One Run: live where it lives, else its durable row. Raises `NoSuchRun` or `AmbiguousRun`."""
-        found = self.row_of(self.resolve(run_id))
-        if found is None:
-            raise NoSuchRun(str(run_id), self.store.nearest_ids(str(run_id)))
-        return found
-
-    def row_of(self, run_id: RunId) -> Run | None:
-        """The Run of exactly that id, live or durable, None where there is none."""
-        return self._supervisor.live(run_id) or (self.store.run(run_id) if self.is_open else None)
-
-    def resolve(self, ref: RunRef) -> RunId:
-        """The id that a handle, a Run, an id or an unambiguous beginning or ending of one stands for."""
-        self._check_open()
-        if isinstance(ref, (RunHandle, Run)):
-            return ref.id
-        if not isinstance(ref, str):
-            raise BadInput(f"a Run is a handle or an id, not {clipped(repr(ref), 60)}")
-        piece = mended(ref.strip().lower())
-        if is_id(piece) and self.row_of(RunId(piece)) is not None:
-            return RunId(piece)
-        fits = self.store.ids_like(piece) if piece else ()
-        if len(fits) == 1:
-            return fits[0]
-        if fits:
-            raise AmbiguousRun(ref, fits)
-        raise NoSuchRun(mended(ref), self.store.nearest_ids(piece) if piece else ())
-
-    def details(self, run_id: RunRef) -> Timeline:
-        """What a Run did and when, for its card. Reads the store."""
-        run = self.run(run_id)
-        said, unread = self.store.both_ends(run.id, HEAD_MESSAGES, TAIL_MESSAGES)
-        trigger = self.store.message(run.trigger)
-        everything = [*([trigger] if trigger is not None else []), *said]
-        return timeline(run, everything, self.clock.now(), unread=unread)
-
-    def activity_of(self, run_id: RunId) -> Any:
-        """Everything a Run did, as a DataFrame."""
-        return frames.activity(self.store, run=run_id)
-
-    def frame(self, what: Literal["runs", "messages", "activity"], **options: Any) -> Any:
-        """What is on record as a DataFrame, or with `arrow=True` as an Arrow table; `store/frames.py` says what is in it."""
-        self._check_open()
-        refs = {name: self.resolve(ref) for name in ("run", "tree") if (ref := options.get(name)) is not None}
-        return getattr(frames, what)(self.store, **{**options, **refs})
-
-    def room_turn_running(self, room: str | None = None) -> bool:
-        """Whether anything lives in that room, or in any."""
-        return bool(self.active_runs(room))
-
     # Watching --------------------------------------------------------------------------------------------------------
 
     def watch_runs(self, key: Hashable, tell: Callable[[Event], object]) -> Hashable:
@@ -320,6 +262,30 @@ class Session:
     def abort_run(self, run_id: RunRef, reason: str) -> bool:
         """Has the Run's current segment end as cancelled, `aborted`; false where it does not live here."""
         return self._supervisor.cancel(self.resolve(run_id), Reason.ABORTED, detail=reason)
+
+    def stop_run(self, run_id: RunId, reason: str) -> bool:
+        """Asks a live Run to stop, for a reason of the runtime's own."""
+        return self._supervisor.cancel(run_id, reason)
+
+    def observed(self, consumer: RunId, cause: Run) -> None:
+        """Notes that a live Run has seen the end of another: its cause, on record."""
+        if cause.status.is_terminal and cause.id != consumer:
+            self.store.note(self._cause(consumer, cause.id))
+
+    def record_cause(self, consumer: RunRef, cause: RunRef) -> list[RunId]:
+        """Notes that a live Run has observed the end of another; the causes it has then.
+
+        Raises `BadRun`: `run-not-active` where the consumer does not live here, `cause-not-resolved` where the cause has not
+        ended, `invalid-cause` where both are the same.
+        """
+        run_id = self.resolve(consumer)
+        if self._supervisor.live(run_id) is None:
+            raise BadRun("run-not-active", f"Run {short(run_id)} does not live here, so it observes nothing any more")
+        answer = self.store.submit(self._cause(run_id, self.resolve(cause))).result()
+        return list(answer.causes) if isinstance(answer, Noted) else []
+
+    def _cause(self, consumer: RunId, cause: RunId) -> Cause:
+        return Cause(run_id=consumer, cause_id=cause, tenant_id=self.tenant_id, at=self.clock.now())
 
     def register_cancel_hook(self, run_id: RunRef, key: object, hook: Hook) -> bool:
         """Has `hook` run on every request to stop that Run, at once where one came before; false where it does not live."""

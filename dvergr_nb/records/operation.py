@@ -19,9 +19,11 @@ from dvergr_nb.records.run import Run, RunStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRoom:
-    """Makes a room, or finds it as it was made. Answer: `Opened`."""
+    """Makes a room, or finds it. Answer: `Opened`; `Refused` where it was made for other threads than asked for."""
 
     room: Room
+    is_asked: bool = False
+    """Whether the caller has said what kind of threads it wants, rather than taking what there is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,26 +6,30 @@ import asyncio
 import contextvars
 import datetime as dt
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from dvergr_nb.clock import Clock
 from dvergr_nb.ids import Ids, MessageId
 from dvergr_nb.records import message as messages
-from dvergr_nb.records.event import RunActivity, RunProgressed
-from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.event import RunActivity, RunPartial, RunProgressed
+from dvergr_nb.records.message import ACTIVITY, EVERYONE, RUNS, Fact, Message
 from dvergr_nb.records.operation import Posted, Record
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body, place_of
-from dvergr_nb.runtime.bus import Bus
+from dvergr_nb.runtime.bus import Bus, Make
 from dvergr_nb.runtime.cancel import CancelToken, Stop
+from dvergr_nb.runtime.family import Family
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.inbox import Inbox
 from dvergr_nb.runtime.limits import Limits, Watch
 from dvergr_nb.runtime.ports import Noted, Settled, Store
 from dvergr_nb.runtime.prints import Prints
+from dvergr_nb.runtime.reply import Reply
 from dvergr_nb.runtime.workers import Workers
 
 BACKLOG_LIMIT: Final = 5_000
@@ -35,7 +39,12 @@ FLOOD_LIMIT: Final = 20_000
 SLOW_S: Final = 5.0
 """Longest wait of one report in a worker thread."""
 REPLY_LIMIT: Final = 100_000
-"""Longest output message of a Run, in characters."""
+"""Longest private output of a Run, in characters."""
+STREAM_LIMIT: Final = 2_000
+"""How much of a streamed text is shown, from its end, in characters."""
+
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,23 @@ class Tools:
     clock: Clock
     ids: Ids
     workers: Workers
+    spawn: Callable[..., RunHandle]
+    """Starts a job."""
+
+
+class Owner(Protocol):
+    """Who put a turn into a queue and wants to know what becomes of it. On the home loop."""
+
+    def admitted(self, entry: Entry) -> None: ...
+
+    def refused(self, entry: Entry, problem: BaseException) -> bool:
+        """Whether the owner goes on with it: then the handle stays as it is."""
+
+    def over(self, entry: Entry, row: Run | None) -> None:
+        """Its end is durable; None where there is none to be known."""
+
+    def asked_to_stop(self, entry: Entry) -> None:
+        """While it is queued."""
 
 
 class Entry:
@@ -55,6 +81,19 @@ class Entry:
 
     def __init__(self, run: Run, body: Body, handle: RunHandle, limits: Limits, tools: Tools) -> None:
         self.row = run
+        self.owner: Owner | None = None
+        self.trigger: Message | None = None
+        """The message it answers, for a turn."""
+        self._inbox: Inbox | None = None
+        self.parent: Entry | None = None
+        self.family: Family[Entry] = Family()
+        self.key: str | None = None
+        self.is_queued = False
+        """Whether it waits for its turn: its admission is not asked for yet."""
+        self.was_queued = False
+        """Whether those who watch were told of it before it was admitted."""
+        self.is_retained = False
+        """Whether its end is durable and only its publication is left: nothing can be changed any more."""
         self.body = body
         self.place = place_of(body)
         self.handle = handle
@@ -88,9 +127,10 @@ class Entry:
     def run(self) -> LiveRun:
         """The Run with its live facts."""
         is_cancelling = self.cancel_requested_at is not None and self.row.status is RunStatus.RUNNING
+        shown = RunStatus.CANCELLING if is_cancelling else self.row.status
         return live(
             self.row,
-            status=RunStatus.CANCELLING if is_cancelling else self.row.status,
+            status=RunStatus.QUEUED if self.is_queued else shown,
             steps=self.steps,
             progress=self._progress,
             activities=self._activities,
@@ -99,6 +139,15 @@ class Entry:
             checks=not self.in_worker or self.token.has_checked,
             cancel_requested_at=self.cancel_requested_at,
         )
+
+    @property
+    def inbox(self) -> Inbox | None:
+        """The messages that join it, for a turn that takes them."""
+        return self._inbox
+
+    def joinable(self, inbox: Inbox | None) -> None:
+        """Gives it an inbox, or none."""
+        self._inbox = inbox
 
     @property
     def steps(self) -> int:
@@ -120,14 +169,18 @@ class Entry:
         """Puts a text on record, in order with the rest."""
         self.record(kind, content, ())
 
-    def record(self, kind: str | None, content: str, facts: tuple[Fact, ...]) -> Noted | None:
+    def record(
+        self, kind: str | None, content: str, facts: tuple[Fact, ...], metadata: Mapping[str, Any] = NOTHING
+    ) -> Noted | None:
         """Queues one activity message. None where it was dropped: the disk is far behind, or the Run is over."""
         if self.is_silent:
             return None
         self.watch.stir()
         if not self._has_room(bool(facts)):
             return None
-        entry = self._message(ACTIVITY, content, kind, facts)
+        entry = self._message(ACTIVITY, content, kind, facts, metadata)
+        if metadata:
+            messages.checked(entry)
         return self.tools.store.note(Record(message=entry), lambda answer: self._recorded(entry, answer))
 
     def _has_room(self, must: bool) -> bool:
@@ -173,22 +226,47 @@ class Entry:
         self._changed()
 
     def _changed(self) -> None:
+        self._show(lambda seq: RunProgressed(seq=seq, run=self.run))
+
+    def _show(self, make: Make) -> None:
         def tell() -> None:
             if not self.is_silent:
-                self.tools.bus.publish_soon(self.row.id, lambda seq: RunProgressed(seq=seq, run=self.run))
+                self.tools.bus.publish_soon(self.row.id, make)
 
         tell() if self.on_loop else self.tools.home.post(tell)
+
+    def streamed(self, text: str) -> None:
+        """Shows the text that is being made."""
+        self.watch.stir()
+        self._said = text[-STREAM_LIMIT:]
+        self._show(lambda seq: RunPartial(seq=seq, run=self.run, text=self._said))
+
+    def spawned(self, work: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> RunHandle:
+        """Starts a child, in the same room unless told otherwise."""
+        return self.tools.spawn(work, *args, **{"room": self.row.room, **options, "parent": self.row})
 
     def replied(self, text: str) -> None:
         """Keeps an output message for the end."""
         self.replies.append(self.output(text))
 
-    def output(self, text: str) -> Message:
-        """The output message with that text: private, a reply to the trigger."""
-        self._said = clipped(text, 2_000)
-        return self._message(RUNS, clipped(text, REPLY_LIMIT), "result", ())
+    def output(self, reply: str | Reply) -> Message:
+        """The output message, a reply to the trigger: a text is private, a `Reply` goes to the room. Raises `BadMessage`."""
+        if isinstance(reply, str):
+            self._said = clipped(reply, STREAM_LIMIT)
+            return self._message(RUNS, clipped(reply, REPLY_LIMIT), "result", ())
+        to = None if reply.to == EVERYONE else reply.to or (self.trigger.sender if self.trigger else self.row.actor)
+        message = messages.checked(self._message(to, reply.content, "result", reply.facts, reply.metadata))
+        self._said = clipped(message.content, STREAM_LIMIT)
+        return message
 
-    def _message(self, to: str, content: str, kind: str | None, facts: tuple[Fact, ...]) -> Message:
+    def _message(
+        self,
+        to: str | None,
+        content: str,
+        kind: str | None,
+        facts: tuple[Fact, ...],
+        metadata: Mapping[str, Any] = NOTHING,
+    ) -> Message:
         row = self.row
         message = Message(
             id=self.tools.ids.message(),
@@ -201,8 +279,9 @@ class Entry:
             reply_to=row.trigger,
             thread_root_id=self.thread_root_id,
             run_id=row.id,
-            type="agent/reply" if to == RUNS else "activity",
+            type="activity" if to == ACTIVITY else "agent/reply",
             kind=kind,
+            metadata=metadata,
             facts=facts,
             created_at=self.now(),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.operation import Answer, KeyTaken
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import printable
+from dvergr_nb.runtime import context
 from dvergr_nb.runtime.home import Home
 
 
@@ -22,7 +23,12 @@ class Desk(Protocol):
 
     def cancel_run(self, run_id: RunId, *, after_step: bool = False) -> bool: ...
 
+    def stop_run(self, run_id: RunId, reason: str) -> bool: ...
+
     def activity_of(self, run_id: RunId) -> Any: ...
+
+    def observed(self, consumer: RunId, cause: Run) -> None:
+        """A Run has seen the end of another one."""
 
     @property
     def display(self) -> Display | None: ...
@@ -34,6 +40,8 @@ class Display(Protocol):
     def bundle(self, handle: RunHandle, include: Any = None, exclude: Any = None) -> Any: ...
 
     def card(self, handle: RunHandle) -> Any: ...
+
+    def room_bundle(self, room: str) -> Any: ...
 
 
 class RunHandle:
@@ -112,8 +120,14 @@ class RunHandle:
         self._done.add_done_callback(tell)
         await ended
 
+    def when_over(self, tell: Callable[[], object]) -> None:
+        """Has `tell` called once it has ended, waits or was refused, in the thread that finds out; at once where it has."""
+        self._done.add_done_callback(lambda _: tell())
+
     def __await__(self) -> Generator[Any, None, Any]:
         yield from self.wait().__await__()
+        if (consumer := context.current()) is not None:
+            self._desk.observed(consumer.run.id, self._done.result(0))
         return self.value()
 
     def value(self) -> Any:
@@ -128,6 +142,10 @@ class RunHandle:
                 raise RunWaiting(run.id, run.name, run.reason)
             case _:
                 raise RunFailed(run.id, run.name, run.reason, run.error) from self._problem
+
+    def stop(self, reason: str) -> bool:
+        """Asks it to stop, for a reason of the runtime's own."""
+        return self._desk.stop_run(self.id, reason)
 
     def cancel(self, *, after_step: bool = False) -> bool:
         """Asks it to stop; false where it has ended. `after_step` lets the current step finish."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
 
 
@@ -18,9 +19,11 @@ class Joining:
     """A message that is to join, and what to do once a round has seen it."""
 
     message: Message
-    needs_round: bool
+    needs_round: bool = field(kw_only=True)
     """Whether the turn may not end before a round has seen it."""
-    taken: Callable[[], object]
+    fact: AttentionFact | None = field(default=None, kw_only=True)
+    """The decision that it shall."""
+    taken: Callable[[], object] = field(kw_only=True)
 
 
 class Inbox:
@@ -87,7 +90,6 @@ class Inbox:
         return any(joining.needs_round for joining in self._come)
 
     def close(self) -> tuple[Joining, ...]:
-        """Nothing joins any more; what no round has seen."""
-        left, self._come = tuple(self._come), []
+        """Nothing joins any more; what no round has seen, also for who asks again."""
         self.is_open = False
-        return left
+        return tuple(self._come)

@@ -34,6 +34,41 @@ class Noted(Protocol):
         """Set when the unit is settled."""
 
 
+class Outside(Protocol):
+    """Who hears what leaves a Run: the rooms. On the home loop."""
+
+    def saying(self, message: Message) -> None:
+        """A Run is about to say something to its room; `heard` or `unheard` follows."""
+
+    def heard(self, message: Message) -> None:
+        """It is durable."""
+
+    def unheard(self, message: Message) -> None:
+        """It was refused."""
+
+    def ended(self, run: Run) -> None:
+        """A Run has ended or waits."""
+
+    def admits(self, room: str) -> bool:
+        """Whether new Runs may begin there. From any thread."""
+
+
+class Nobody:
+    """Nobody outside."""
+
+    def saying(self, message: Message) -> None:
+        """Is not passed on."""
+
+    heard = unheard = saying
+
+    def ended(self, run: Run) -> None:
+        """Is of no consequence."""
+
+    def admits(self, room: str) -> bool:  # noqa: ARG002  # named as the protocol names it
+        """Everything may begin."""
+        return True
+
+
 Then = Callable[[Settled], None]
 """Called with what became of the unit, on the home loop."""
 

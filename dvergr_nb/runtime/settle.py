@@ -16,6 +16,7 @@ from typing import Any, Final
 from dvergr_nb.errors import BadInput, Refused, SessionClosed
 from dvergr_nb.ids import short
 from dvergr_nb.records import pause
+from dvergr_nb.records.message import ACTIVITY, RUNS
 from dvergr_nb.records.operation import End
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus, checked_word
@@ -24,6 +25,7 @@ from dvergr_nb.runtime.body import Done, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.ports import Settled, Store
+from dvergr_nb.runtime.reply import Reply
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +44,10 @@ class Ending:
     reason: str | None = None
     error: str | None = None
     traceback: str | None = None
-    reply: str | None = None
+    reply: str | Reply | None = None
     envelopes: tuple[Envelope, ...] = ()
     value: Any = None
+    publish: Callable[[], object] | None = None
     problem: BaseException | None = None
 
 
@@ -65,22 +68,22 @@ def _came_to(outcome: object) -> Ending:
     match outcome:
         case Pause(reason=reason, envelopes=envelopes, reply=reply):
             return _waiting(checked_word(reason, "reason"), envelopes, _text(reply))
-        case Done(value=value, reply=reply, reason=reason):
+        case Done(value=value, reply=reply, reason=reason, publish=publish):
             word = None if reason is None else checked_word(reason, "reason")
-            return Ending(status=RunStatus.COMPLETED, reason=word, reply=_text(reply), value=value)
+            return Ending(status=RunStatus.COMPLETED, reason=word, reply=_text(reply), value=value, publish=publish)
         case BaseException() as problem:
             return _failed(problem)
         case other:
             return _failed(TypeError(f"a body returns Done or Pause, not {type(other).__name__}"))
 
 
-def _text(reply: object) -> str | None:
-    if not isinstance(reply, str | None):
+def _text(reply: object) -> str | Reply | None:
+    if not isinstance(reply, str | Reply | None):
         raise BadInput(f"the reply of a Run is text or None, not {type(reply).__name__}")
     return reply
 
 
-def _waiting(reason: str, envelopes: object, reply: str | None) -> Ending:
+def _waiting(reason: str, envelopes: object, reply: str | Reply | None) -> Ending:
     if not isinstance(envelopes, tuple | list):
         raise BadInput(f"envelopes of a pause are a tuple, not {type(envelopes).__name__}")
     asked = tuple(pause.checked(envelope) for envelope in envelopes)
@@ -119,17 +122,24 @@ def told(problem: BaseException) -> str:
         return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
 
 
-def write_end(store: Store, home: Home, end: End, then: Callable[[Settled], object]) -> None:
-    """Writes the end until it is written. The Run stays live meanwhile; `then` hears of it once, on the home loop.
+def unposted(reply_error: str) -> Ending:
+    """The end of a Run whose reply the room cannot take."""
+    return Ending(status=RunStatus.FAILED, reason=Reason.REPLY_EMISSION_FAILED, error=mended(clipped(reply_error, ERROR_LIMIT)))
+
+
+def write_end(store: Store, home: Home, end: End, then: Callable[[Settled, End], object]) -> None:
+    """Writes the end until it is written. The Run stays live meanwhile; `then` hears of it once, on the home loop, with the
+    end as it was written.
 
     Final answers: the row has left the status that the move starts from, the store was closed, or the bare end breaks a rule.
-    Where the output itself is refused, the end is written without it, as failed, `record-lost`.
+    Where the output itself is refused, the end is written without it, as failed: `reply-emission-failed` where it was for the
+    room, else `record-lost`.
     """
     _Writing(store, home, end, then).attempt()
 
 
 class _Writing:
-    def __init__(self, store: Store, home: Home, end: End, then: Callable[[Settled], object]) -> None:
+    def __init__(self, store: Store, home: Home, end: End, then: Callable[[Settled, End], object]) -> None:
         self._store, self._home, self._end, self._then = store, home, end, then
         self._delay = FIRST_RETRY_S
         self._warned = False
@@ -145,7 +155,7 @@ class _Writing:
         elif problem is None or isinstance(problem, (Refused, SessionClosed, BadInput)):
             if self._warned and problem is None:
                 log.info("the end of Run %s is written now", short(self._end.run_id))
-            self._then(answer)
+            self._then(answer, self._end)
         else:
             self._try_again(problem)
 
@@ -158,6 +168,7 @@ class _Writing:
 
 
 def _without_output(end: End, problem: BadInput) -> End:
-    lost = RunStatus.FAILED, Reason.RECORD_LOST
+    was_said = any(message.to not in (RUNS, ACTIVITY) for message in end.messages)
+    lost = RunStatus.FAILED, Reason.REPLY_EMISSION_FAILED if was_said else Reason.RECORD_LOST
     status, reason = (end.status, end.reason) if end.status is RunStatus.CANCELLED else lost
     return dataclasses.replace(end, messages=(), envelopes=(), status=status, reason=reason, error=end.error or str(problem))

@@ -1,4 +1,4 @@
-"""Admission, life and end of Runs. Row first, event after, body last; at the end row first, event after.
+"""Admission and life of Runs. Row first, event after, body last.
 
 Admitting and cancelling may be asked for in any thread and never wait for the loop. Everything else happens on it.
 """
@@ -6,26 +6,29 @@ Admitting and cancelling may be asked for in any thread and never wait for the l
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from dvergr_nb.errors import DvergrError, StoreFailed
+from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed
 from dvergr_nb.ids import RunId
-from dvergr_nb.records.event import CancelRequested, RunFinished, RunResumed, RunStarted
-from dvergr_nb.records.operation import Admit, Admitted, Answer, End, KeyTaken, Resume, row_in
+from dvergr_nb.records.event import CancelRequested, RunQueued, RunResumed, RunStarted, RunWithdrawn
+from dvergr_nb.records.message import Message
+from dvergr_nb.records.operation import Admit, Admitted, Answer, KeyTaken, Resume, row_in
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook, Stop, told
+from dvergr_nb.runtime.closing import Closing
 from dvergr_nb.runtime.context import CURRENT, Context
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
-from dvergr_nb.runtime.ports import Settled
+from dvergr_nb.runtime.ports import Outside, Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
-from dvergr_nb.runtime.settle import Ending, ending, write_end
+from dvergr_nb.runtime.settle import Ending, ending
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,11 @@ class Supervisor:
         """Finds those asked for: thousands may be on their way while all of them are cancelled."""
         self._live: dict[RunId, Entry] = {}
         self._is_closing = False
+        self._closing = Closing(tools, self._live, self._stop_for)
+
+    def tell(self, outside: Outside) -> None:
+        """Has that one told what leaves a Run, and asked which rooms admit any."""
+        self._closing.outside = outside
 
     # Looking ---------------------------------------------------------------------------------------------------------
 
@@ -66,19 +74,59 @@ class Supervisor:
         entry = self._by_id.get(run_id)
         return entry if entry in self._asked else None
 
-    def handles(self) -> tuple[RunHandle, ...]:
+    def handles(self, room: str | None = None) -> tuple[RunHandle, ...]:
         """Handles of all Runs that live here or are on their way."""
-        return tuple(entry.handle for entry in self._entries())
+        return tuple(entry.handle for entry in self._entries() if room in (None, entry.row.room))
 
     def _entries(self) -> tuple[Entry, ...]:
         return tuple(dict.fromkeys([*self._asked, *self._live.values()]))
 
+    def waiting_turns(self) -> tuple[LiveRun, ...]:
+        """The Runs that wait for their actor, in the order in which they were asked for."""
+        fresh = [entry.run for entry in tuple(self._asked) if entry.is_queued]
+        return tuple(sorted(fresh, key=lambda run: run.id))
+
     # Admission -------------------------------------------------------------------------------------------------------
 
     def admit(self, draft: Draft, body: Body) -> RunHandle:
-        """Asks for the Run and gives its handle at once. From any thread."""
-        unit = Admit(run=draft.run, message=draft.message, key=draft.key)
-        return self._ask(unit, self._entry(draft.run, body, draft.limits), self._admitted)
+        """Asks for the Run and gives its handle at once. From any thread. Raises `Sealed` or `RoomClosed`."""
+        entry = self.prepare(draft, body)
+        self.send(entry, draft.message)
+        return entry.handle
+
+    def prepare(self, draft: Draft, body: Body) -> Entry:
+        """A Run that is not asked for yet. Raises `Sealed` where its parent is ending, `RoomClosed` where nothing begins."""
+        if not self._closing.outside.admits(draft.run.room):
+            raise RoomClosed(draft.run.room)
+        entry = self._entry(draft.run, body, draft.limits)
+        entry.key = draft.key
+        parent = None if draft.run.parent is None else self._find(draft.run.parent)
+        if parent is not None:
+            if not parent.family.adopt(entry):
+                self._asked.discard(entry)
+                raise Sealed(parent.row.id)
+            entry.parent = parent
+        return entry
+
+    def queue(self, entry: Entry) -> None:
+        """Shows a prepared Run as queued; `send` asks for it when its turn has come."""
+        entry.is_queued = entry.was_queued = True
+        self._tools.bus.publish(lambda seq: RunQueued(seq=seq, run=entry.run))
+
+    def withdraw(self, entry: Entry, why: BaseException) -> None:
+        """Lets a prepared Run go that will not be asked for; who waits for it is told why."""
+        self._refused(entry, why)
+
+    def send(self, entry: Entry, message: Message | None) -> None:
+        """Asks for a prepared Run, with its trigger where that is new. Its time begins now."""
+        if entry.is_queued:
+            entry.is_queued = False
+            now = self._tools.clock.now()
+            entry.row = dataclasses.replace(entry.row, started_at=now, updated_at=now)
+        self._ask(Admit(run=entry.row, message=message, key=entry.key), entry, self._admitted)
+
+    def _find(self, run_id: RunId) -> Entry | None:
+        return self._live.get(run_id) or self._waiting(run_id)
 
     def _entry(self, run: Run, body: Body, limits: Limits) -> Entry:
         entry = Entry(run, body, RunHandle(run, self._desk), limits, self._tools)
@@ -94,26 +142,39 @@ class Supervisor:
     def _admitted(self, entry: Entry, settled: Settled) -> None:
         problem = settled.exception()
         if problem is not None:
-            self._refused(entry, problem)
+            if entry.owner is None or not entry.owner.refused(entry, problem):
+                self._refused(entry, problem)
             return
         match settled.result():
             case Admitted(run=run, thread_root_id=root):
                 entry.thread_root_id = root
+                if entry.owner is not None:
+                    entry.owner.admitted(entry)
                 self._enter(entry, run, RunStarted)
             case KeyTaken(run=run) as taken:
                 self._asked.discard(entry)
+                self._unqueue(entry)
                 entry.handle.absorb(taken)
                 entry.handle.settle_admitted()
                 self._follow(entry.handle, run)
+                self._closing.lost(entry)
             case other:
                 raise AssertionError(f"an admission was answered with {other!r}")
 
     def _refused(self, entry: Entry, problem: BaseException) -> None:
         self._asked.discard(entry)
+        self._unqueue(entry)
         if not entry.handle.is_heard:
             log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
         known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
         entry.handle.settle_lost(known)
+        self._closing.lost(entry)
+
+    def _unqueue(self, entry: Entry) -> None:
+        """Those who were told that it is queued are told that there will be no row."""
+        if entry.was_queued:
+            queued = live(entry.run, status=RunStatus.QUEUED)
+            self._tools.bus.publish(lambda seq: RunWithdrawn(seq=seq, run=queued))
 
     def _follow(self, handle: RunHandle, first: Run) -> None:
         entry = self._live.get(first.id)
@@ -151,7 +212,8 @@ class Supervisor:
             return
         if entry.token.stop is not None:
             self._show_cancelling(entry)
-            self._end(entry, ending(asyncio.CancelledError(), entry.token.stop))
+            entry.family.seal()
+            self._closing.end(entry, ending(asyncio.CancelledError(), entry.token.stop))
             return
         entry.watch.start(lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why)))
         context = Context(entry, entry.token, self._tools.ids)
@@ -168,7 +230,7 @@ class Supervisor:
             outcome = await told(_segment(entry.body, context), entry.token)
         except BaseException as problem:  # noqa: BLE001  # a body's end, whatever it is
             outcome = problem
-        self._end(entry, ending(outcome, entry.token.stop))
+        self._closing.settle(entry, outcome)
 
     # The end ---------------------------------------------------------------------------------------------------------
 
@@ -184,7 +246,11 @@ class Supervisor:
     def _orphan(self, entry: Entry) -> None:
         stop = Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends")
         entry.token.request(stop)
-        self._end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
+        entry.family.seal()
+        if entry.is_queued:
+            self.withdraw(entry, SessionClosed())
+        else:
+            self._closing.end(entry, Ending(status=RunStatus.FAILED, reason=Reason.ORPHANED))
         entry.interrupt(stop)
 
     def let_go(self, why: DvergrError) -> None:
@@ -194,62 +260,11 @@ class Supervisor:
         self._asked.clear()
         self._live.clear()
 
-    def _end(self, entry: Entry, came_to: Ending) -> None:
-        if entry.over:
-            return
-        entry.over = True
-        if came_to.traceback is not None:
-            entry.prints.flush()  # what it printed, it printed before
-            entry.record_text("error", came_to.traceback)
-        entry.close_voice()
-        keeps_output = came_to.status in (RunStatus.COMPLETED, RunStatus.WAITING)
-        output = [*entry.replies, *([entry.output(came_to.reply)] if came_to.reply is not None else [])]
-        end = End(
-            run_id=entry.row.id,
-            tenant_id=entry.row.tenant_id,
-            status=came_to.status,
-            reason=came_to.reason,
-            error=came_to.error,
-            steps=entry.steps,
-            at=self._tools.clock.now(),
-            messages=tuple(output) if keeps_output else (),
-            envelopes=came_to.envelopes,
-        )
-        write_end(self._tools.store, self._tools.home, end, lambda answer: self._ended(entry, came_to, answer))
-
-    def _ended(self, entry: Entry, came_to: Ending, answer: Settled) -> None:
-        problem = answer.exception()
-        if self._live.get(entry.row.id) is not entry:
-            return  # it was never admitted, or has been let go
-        if problem is None:
-            self._leave(entry, came_to, row_in(answer.result()))
-            return
-        log.error("the end of Run %s was refused: %s", entry.row.id, problem)
-        self._tools.home.in_thread(
-            lambda: self._tools.store.run(entry.row.id), lambda read: self._found(entry, came_to, problem, read)
-        )
-
-    def _found(self, entry: Entry, came_to: Ending, problem: BaseException, read: Future[Run | None]) -> None:
-        """Where somebody else has ended the Run, that is its end; else nobody here can tell how it ended."""
-        row = None if read.exception() is not None else read.result()
-        if row is not None and row.status is not RunStatus.RUNNING:
-            self._leave(entry, came_to, row)
-        else:
-            self._live.pop(entry.row.id, None)
-            entry.handle.settle_lost(problem)
-
-    def _leave(self, entry: Entry, came_to: Ending, row: Run) -> None:
-        entry.stands_as(row)
-        self._live.pop(row.id, None)
-        self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), row.id)
-        entry.handle.settle(row, came_to.value if row.status is came_to.status else None, came_to.problem)
-        entry.release()
-
     # Stopping --------------------------------------------------------------------------------------------------------
 
     def cancel(self, run_id: RunId, reason: str, *, after_step: bool = False, detail: str = "") -> bool:
         """Asks a live Run to stop; false where none of that id lives here. From any thread."""
-        entry = self._live.get(run_id) or self._waiting(run_id)
+        entry = self._find(run_id)
         if entry is None:
             return False
         self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), detail=detail, after_step=after_step))
@@ -257,48 +272,42 @@ class Supervisor:
 
     def cancel_room(self, room: str, reason: str, *, after_step: bool = False) -> int:
         """Asks all that lives in a room or is on its way there to stop; how many. From any thread."""
-        there = [entry for entry in self._entries() if entry.row.room == room]
+        there = [entry for entry in self._entries() if entry.row.room == room and not entry.is_retained]
         for entry in there:
             self._stop(entry, Stop(reason=reason, at=self._tools.clock.now(), after_step=after_step))
         return len(there)
 
     def cancel_waiting(self, run: Run, reason: str) -> None:
-        """Cancels a Run that waits: it has no executor to ask, so the move itself is the end. From any thread."""
-        end = End(
-            run_id=run.id,
-            tenant_id=run.tenant_id,
-            found=RunStatus.WAITING,
-            status=RunStatus.CANCELLED,
-            reason=reason,
-            steps=run.steps,
-            at=self._tools.clock.now(),
-        )
-
-        def hear(answer: Settled) -> None:
-            if (problem := answer.exception()) is not None:
-                log.warning("the waiting Run %s was not cancelled: %s", run.id, problem)
-                return
-            row = row_in(answer.result())
-            self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(row)), run.id)
-
-        write_end(self._tools.store, self._tools.home, end, hear)
+        """Cancels a Run that waits. From any thread."""
+        self._closing.cancel_waiting(run, reason)
 
     def add_cancel_hook(self, run_id: RunId, key: object, hook: Hook) -> bool:
         """Has `hook` run on every request to stop that Run; at once where one came before. False where it does not live."""
-        entry = self._live.get(run_id) or self._waiting(run_id)
+        entry = self._find(run_id)
         if entry is None:
             return False
         entry.token.add_hook(key, hook)
         return True
 
+    def _stop_for(self, entry: Entry, reason: str) -> None:
+        self._stop(entry, Stop(reason=reason, at=self._tools.clock.now()))
+
     def _stop(self, entry: Entry, stop: Stop) -> None:
+        """Asks a Run and all it contains to stop. One whose end is durable is left as it is."""
+        if entry.is_retained:
+            return
+        entry.family.seal()
         entry.token.request(stop)
+        for child in entry.family.members:
+            self._stop(child, dataclasses.replace(stop, reason=Reason.STRUCTURED_CANCELLATION, detail=""))
         if self._tools.home.is_here:
             self._reach(entry, stop)
         else:
             self._tools.home.post(lambda: self._reach(entry, stop))
 
     def _reach(self, entry: Entry, stop: Stop) -> None:
+        if entry.is_queued and entry.owner is not None:
+            entry.owner.asked_to_stop(entry)
         if self._live.get(entry.row.id) is not entry:
             return
         self._show_cancelling(entry)

@@ -17,21 +17,21 @@ from dvergr_nb.store.rooms import Seat
 def taken_part(draft: Draft, unit: OpenRoom | Join | Leave) -> Opened | Joined | Left:
     """The answer to a unit, its rows added to the draft. Raises the `DvergrError` that keeps it out."""
     match unit:
-        case OpenRoom(room=room):
-            return _opened(draft, room)
+        case OpenRoom(room=room, is_asked=is_asked):
+            return _opened(draft, room, is_asked=is_asked)
         case Join():
             return _joined(draft, unit)
         case Leave():
             return _left(draft, unit)
 
 
-def _opened(draft: Draft, room: Room) -> Opened:
-    """Finds or makes a room. Raises `RoomDiffers` where it was made with the other rule for its threads."""
+def _opened(draft: Draft, room: Room, *, is_asked: bool) -> Opened:
+    """Finds or makes a room. Raises `RoomDiffers` where it was made with another rule for its threads than asked for."""
     there = draft.room(room.tenant_id, room.name)
     if there is None:
         draft.add_room(room)
         return Opened(room=room, inserted=True)
-    if there.exclusive_threads is not room.exclusive_threads:
+    if is_asked and there.exclusive_threads is not room.exclusive_threads:
         raise RoomDiffers(there.name, exclusive_threads=there.exclusive_threads)
     return Opened(room=there, inserted=False)
 

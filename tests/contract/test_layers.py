@@ -21,12 +21,14 @@ BELOW = {
     "store": (*BASE, "records"),
     "runtime": (*BASE, "records"),
     "actors": (*BASE, "records", "runtime"),
-    "session": (*BASE, "records", "runtime", "store", "actors"),
-    "api": (*BASE, "records", "runtime", "actors", "session"),
-    "widgets": (*BASE, "records", "runtime", "actors", "session", "api"),
-    "magics": (*BASE, "records", "runtime", "actors", "session", "api", "widgets"),
+    "lookup": (*BASE, "records", "runtime", "store"),
+    "session": (*BASE, "records", "runtime", "store", "actors", "lookup"),
+    "api": (*BASE, "records", "runtime", "actors", "lookup", "session"),
+    "conversation": (*BASE, "records", "runtime", "actors", "lookup", "session", "api"),
+    "widgets": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation"),
+    "magics": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation", "widgets"),
 }
-"""What each layer may import. `store` is known to `session` alone, and `runtime` does not know it."""
+"""What each layer may import. `store` is known to `session` and its `lookup` alone, and `runtime` does not know it."""
 
 OWNERS = {
     "duckdb": ("store",),

@@ -1,0 +1,218 @@
+"""Saying something in a room: to an actor, whose Run is given at once, or to whoever is addressed.
+
+Everything on the home loop. What is said is checked before anything happens, stored, and only then delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+from dvergr_nb.errors import BadInput, NoSuchActor, NoSuchMessage, RoomClosed, ThreadBusy
+from dvergr_nb.ids import MessageId, named
+from dvergr_nb.records import message as messages
+from dvergr_nb.records.message import EVERYONE, PERSON, Message
+from dvergr_nb.records.operation import Answer, Post, Posted
+from dvergr_nb.records.run import Run
+from dvergr_nb.records.text import clipped
+from dvergr_nb.runtime.delivery import Delivery, Flight
+from dvergr_nb.runtime.entry import Tools
+from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.line import PLAIN, Arrival, Options
+from dvergr_nb.runtime.participant import Coming, Participant
+from dvergr_nb.runtime.ports import Settled
+from dvergr_nb.runtime.request import Asker
+
+OnBusy = Literal["steer", "queue", "refuse"]
+ON_BUSY: Final = ("steer", "queue", "refuse")
+ThreadRef = str | Message | RunHandle | Run
+"""A message of the thread, or a Run of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What somebody wants to say."""
+
+    content: str
+    sender: str = PERSON
+    to: str | None = None
+    """None for everyone."""
+    reply_to: MessageId | None = None
+    root: MessageId | None = None
+    """The thread of `reply_to`, as far as it is known."""
+    key: str | None = None
+    """Makes the message's id, so that saying it twice stores it once."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What became of a message to an actor, as far as it is known at once."""
+
+    handle: RunHandle
+    message: Message
+    how: Literal["started", "queued", "joined"]
+    durable: Future[None]
+    """Set by the writer thread once the message is stored: what a sync caller that holds the loop may wait for."""
+
+
+class House(Protocol):
+    """What it asks of the session."""
+
+    @property
+    def tools(self) -> Tools: ...
+
+    def asker(self) -> Asker: ...
+
+    def told(self, message: Message) -> None:
+        """A message is stored: those who watch are told."""
+
+
+class Speaking:
+    """The voice of one room."""
+
+    def __init__(self, name: str, house: House, delivery: Delivery, admits: Callable[[], bool]) -> None:
+        self._name = name
+        self._house = house
+        self._tools = house.tools
+        self._delivery = delivery
+        self._admits = admits
+        self.latest: dict[str, MessageId] = {}
+        """Per actor, the last message of the thread that the person talks with it in."""
+
+    def thread_of(self, ref: ThreadRef) -> tuple[MessageId, MessageId]:
+        """The message to reply to and its thread. Raises `NoSuchMessage` where it is not in this room."""
+        match ref:
+            case Message(id=message_id):
+                pass
+            case RunHandle() | Run():
+                message_id = ref.row.trigger if isinstance(ref, RunHandle) else ref.trigger
+            case str():
+                message_id = MessageId(ref)
+            case _:
+                raise BadInput(f"a thread is given by one of its messages or Runs, not by {clipped(repr(ref), 60)}")
+        if (root := self._delivery.root_of(message_id)) is not None:
+            return message_id, root
+        found = self._tools.store.message(message_id)
+        if found is None or found.room != self._name:
+            raise NoSuchMessage(message_id, self._name)
+        return message_id, found.thread_root_id
+
+    def message(self, said: Said) -> Message:
+        """The message, checked. Raises `BadMessage` or `RoomClosed`; nothing has happened then."""
+        if not self._admits():
+            raise RoomClosed(self._name)
+        asker = self._house.asker()
+        own = asker.ids.message() if said.key is None else named(f"{asker.tenant_id}|{self._name}|{said.key}")
+        return messages.checked(
+            Message(
+                id=MessageId(own),
+                tenant_id=asker.tenant_id,
+                user_id=asker.user_id,
+                room=self._name,
+                sender=said.sender,
+                to=None if said.to == EVERYONE else said.to,
+                content=said.content,
+                reply_to=said.reply_to,
+                thread_root_id=MessageId(own) if said.reply_to is None else said.root or said.reply_to,
+                metadata=said.metadata,
+                created_at=asker.clock.now(),
+            )
+        )
+
+    def post(self, said: Said, options: Options = PLAIN) -> tuple[Flight, Future[Answer]]:
+        """Stores a message and has it delivered; what it causes is known once it has landed."""
+        message = self.message(said)
+        flight = self._delivery.expect(message, options)
+
+        def hear(answer: Settled) -> None:
+            if (problem := answer.exception()) is not None:
+                self._delivery.lost(message, problem)
+            else:
+                self._stored(message, answer)
+                self._delivery.landed(message, _root(answer))
+
+        return flight, self._tools.store.submit(Post(message=message), hear)
+
+    def _stored(self, message: Message, answer: Settled) -> None:
+        posted = answer.result()
+        if isinstance(posted, Posted) and posted.inserted:
+            self._house.told(message)
+
+    def turn(self, participant: Participant, said: Said, options: Options, on_busy: OnBusy) -> Spoken:
+        """Says something to an actor, which begins with it now, has it join what it works on, or has it wait."""
+        if on_busy not in ON_BUSY:
+            raise BadInput(f"on_busy is one of {', '.join(ON_BUSY)}, not {clipped(repr(on_busy), 60)}")
+        if on_busy == "refuse" and not participant.is_quiet:
+            open_run = participant.open_run
+            raise ThreadBusy(open_run.id if open_run else "", participant.actor, said.root or "")
+        message = self.message(said)
+        arrival = Arrival(message, message.thread_root_id, options)
+        self._delivery.know(message.id, arrival.root)
+        if participant.is_quiet:
+            handle = participant.begin_with(arrival, refuses=on_busy == "refuse")
+            return Spoken(handle=handle, message=message, how="started", durable=_admission(handle, on_busy == "refuse"))
+        if on_busy == "steer" and (coming := participant.joinable(arrival.root)) is not None:
+            return Spoken(handle=coming.handle, message=message, how="joined", durable=self._steer(coming, arrival))
+        waiting = participant.wait(arrival)
+        durable = self.store(message, lambda problem: self._delivery.act(lambda: participant.stored(waiting, problem)))
+        return Spoken(handle=waiting.entry.handle, message=message, how="queued", durable=durable)
+
+    def answer(self, participant: Participant, message: Message, options: Options) -> RunHandle:
+        """Has a stored message answered that was given to the actor before, in its order."""
+        participant.is_new(message)
+        self._delivery.know(message.id, message.thread_root_id)
+        return participant.line_up(Arrival(message, message.thread_root_id, options))
+
+    def _steer(self, coming: Coming, arrival: Arrival) -> Future[None]:
+        def then(problem: BaseException | None) -> None:
+            if problem is None:
+                self._delivery.act(lambda: coming.stored(arrival))
+            else:
+                coming.refused()
+
+        return self.store(arrival.message, then)
+
+    def store(self, message: Message, then: Callable[[BaseException | None], object]) -> Future[None]:
+        """Stores a message that is for one participant alone; `then` is told on the loop."""
+
+        def hear(answer: Settled) -> None:
+            if (problem := answer.exception()) is None:
+                self._stored(message, answer)
+            then(problem)
+
+        durable: Future[None] = Future()
+        self._tools.store.submit(Post(message=message), hear).add_done_callback(lambda done: _copy(done, durable))
+        return durable
+
+    def found(self, actor: str) -> Participant:
+        """Who of that name takes part. Raises `NoSuchActor`."""
+        participant = self._delivery.participants.get(actor) if isinstance(actor, str) else None
+        if participant is None:
+            raise NoSuchActor(str(actor), self._name, sorted(self._delivery.participants))
+        return participant
+
+
+def _root(answer: Settled) -> MessageId:
+    match answer.result():
+        case Posted(thread_root_id=root):
+            return root
+        case other:
+            raise AssertionError(f"a post was answered with {other!r}")
+
+
+def _admission(handle: RunHandle, refuses: bool) -> Future[None]:
+    """Where somebody else has the thread, the message waits: it is stored then, and that is no problem of the caller's."""
+    durable: Future[None] = Future()
+    handle.admission.add_done_callback(lambda done: _copy(done, durable, () if refuses else (ThreadBusy,)))
+    return durable
+
+
+def _copy(done: Future[Answer], to: Future[None], spared: tuple[type[BaseException], ...] = ()) -> None:
+    problem = done.exception()
+    if problem is None or isinstance(problem, spared):
+        to.set_result(None)
+    else:
+        to.set_exception(problem)
