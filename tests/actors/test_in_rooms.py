@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from dvergr_nb.actors import script
+from dvergr_nb.actors.debate import debate, iterative_refinement
 from dvergr_nb.actors.echo import echo
 from dvergr_nb.actors.scripted import scripted
 from dvergr_nb.actors.wrappers import DEFAULT, flaky, own_messages
@@ -140,7 +141,11 @@ async def test_messages_that_steer_one_after_another_are_all_answered_in_their_o
     async with opened() as session:
         gates = [Gate() for _ in range(4)]
         holding = iter(gates)
-        room = lab(session, scripted([lambda: next(holding)(), joined]))
+
+        async def hold():
+            await next(holding)()
+
+        room = lab(session, scripted([hold, joined]))
         run = room.turn("researcher", "0")
         for number, gate in enumerate(gates[:3], start=1):
             await gate.reached.wait()
@@ -300,6 +305,17 @@ async def test_an_actor_that_leaves_while_it_works_cancels_its_turn(opened):
         room.leave("researcher")
         await run.wait()
         assert (run.row.status, run.row.reason) == ("cancelled", "participant-left")
+
+
+async def test_actors_of_a_room_debate_and_refine(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("ann", scripted("tabs", "draft", "better draft"))
+        room.join("bob", scripted("spaces", "too short", "fine"))
+        said = await debate(room.ask, "ann", "bob", "tabs or spaces?", rounds=1)
+        assert str(said) == "ann: tabs\nbob: spaces"
+        refined = await iterative_refinement(room.ask, "ann", "bob", "write", lambda review: review == "fine")
+        assert (refined.result, refined.iterations, refined.draft) == ("accepted", 1, "better draft")
 
 
 async def test_a_failing_round_leaves_its_partial_text_on_record_and_its_actor_alive(opened):
