@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dvergr_nb.errors import BadAttention
@@ -23,10 +23,20 @@ New = Mapping[str, AttentionFact]
 
 def attended(draft: Draft, unit: Attend) -> Attended:
     """Notes the facts that are new. Raises `BadAttention`; then none is noted."""
+    facts = [_sound(checked_fact(given)) for given in unit.facts]
+    try:
+        new = _new(draft, facts, draft.same_attention)
+    except BadAttention:
+        # What stands in its way may be itself: a unit that is sent again long after it was stored.
+        new = _new(draft, facts, draft.attention)
+    draft.add_attention(new.values())
+    return Attended(inserted=len(new))
+
+
+def _new(draft: Draft, facts: Sequence[AttentionFact], known: Callable[[str], AttentionFact | None]) -> New:
     new: dict[str, AttentionFact] = {}
-    for given in unit.facts:
-        fact = _sound(checked_fact(given))
-        there = new.get(fact.id) or draft.same_attention(fact.id)
+    for fact in facts:
+        there = new.get(fact.id) or known(fact.id)
         if there is None:
             _check_message(draft, fact)
             if fact.decision_id is not None:
@@ -36,8 +46,7 @@ def attended(draft: Draft, unit: Attend) -> Attended:
             raise BadAttention(
                 "immutable", f"attention fact {short(fact.id)} is on record and cannot be changed; make a new one"
             )
-    draft.add_attention(new.values())
-    return Attended(inserted=len(new))
+    return new
 
 
 def _sound(fact: AttentionFact) -> AttentionFact:
@@ -58,7 +67,7 @@ def _check_message(draft: Draft, fact: AttentionFact) -> None:
 
 
 def _check_applied(draft: Draft, new: New, fact: AttentionFact, decision_id: str) -> None:
-    made = new.get(decision_id) or draft.decision(decision_id)
+    made = new.get(decision_id) or draft.attention(decision_id)
     about = (fact.tenant_id, fact.room, fact.actor, fact.message_id)
     if made is None or made.status != "ready" or (made.tenant_id, made.room, made.actor, made.message_id) != about:
         raise _invalid(fact, f"{short(decision_id)} is no decision of {fact.actor!r} about that message")

@@ -163,7 +163,7 @@ class Draft:
         here = self._attention.get(fact_id) or self.known.attention.get(fact_id)
         return attention.by_id(self.con, fact_id) if here is None and self.careful else here
 
-    def decision(self, fact_id: str) -> AttentionFact | None:
+    def attention(self, fact_id: str) -> AttentionFact | None:
         """The attention fact of this id."""
         here = self._attention.get(fact_id) or self.known.attention.get(fact_id)
         return here or attention.by_id(self.con, fact_id)

@@ -29,7 +29,9 @@ SELECT * EXCLUDE (key, message_key, decision_key) FROM dv.my_attention_rows
 WHERE room = $room AND ($message IS NULL OR message_key = TRY_CAST($message AS UUID))
 ORDER BY created_at, decision_key IS NOT NULL, key
 """
-# Pairs of a message and an actor that it was given to: in two arms, so that each is joined by equality.
+# Pairs of a message and an actor that it was given to, in two arms so that each is joined by equality. The stays of an actor
+# are cut where the next one begins, so that no pair comes twice. Only messages are narrowed to the room: with a constant on
+# both sides, the rooms would be no equality to join by any more.
 _UNANSWERED = """
 WITH said AS (
     SELECT key, room, sender, recipient, created_at FROM dv.my_message_rows
@@ -38,26 +40,28 @@ WITH said AS (
       AND (recipient IS NULL OR NOT starts_with(recipient, $reserved))
 ),
 stays AS (
-    SELECT room, actor, joined_at, left_at FROM dv.my_members
-    WHERE ($room IS NULL OR room = $room) AND actor <> $person AND NOT starts_with(actor, $reserved)
+    SELECT
+        room, actor, joined_at, coalesce(left_at, 'infinity') AS until,
+        lead(joined_at, 1, 'infinity') OVER (PARTITION BY room, actor ORDER BY joined_at, left_at NULLS LAST) AS before
+    FROM dv.my_members
+    WHERE actor <> $person AND NOT starts_with(actor, $reserved)
 ),
 given AS (
-    SELECT said.key, stays.actor, said.created_at FROM said
-    JOIN stays ON stays.room = said.room AND stays.actor = said.recipient
-    WHERE said.created_at >= stays.joined_at AND (stays.left_at IS NULL OR said.created_at <= stays.left_at)
+    SELECT said.key, stays.actor, said.created_at FROM said JOIN stays
+      ON stays.room = said.room AND stays.actor = said.recipient
+     AND said.created_at >= stays.joined_at AND said.created_at <= stays.until AND said.created_at < stays.before
     UNION ALL
-    SELECT said.key, stays.actor, said.created_at FROM said
-    JOIN stays ON stays.room = said.room
-    WHERE said.recipient IS NULL AND said.sender <> stays.actor
-      AND said.created_at >= stays.joined_at AND (stays.left_at IS NULL OR said.created_at <= stays.left_at)
+    SELECT said.key, stays.actor, said.created_at FROM said JOIN stays
+      ON stays.room = said.room AND said.recipient IS NULL AND said.sender <> stays.actor
+     AND said.created_at >= stays.joined_at AND said.created_at <= stays.until AND said.created_at < stays.before
+),
+settled AS (
+    SELECT trigger_key AS key, actor FROM dv.my_run_rows
+    UNION ALL
+    SELECT message_key AS key, actor FROM dv.my_attention_rows WHERE status <> 'ready'
 )
-SELECT DISTINCT CAST(given.key AS VARCHAR), given.actor, given.created_at, given.key FROM given
-WHERE NOT EXISTS (SELECT 1 FROM dv.my_run_rows AS r WHERE r.trigger_key = given.key AND r.actor = given.actor)
-  AND NOT EXISTS (
-      SELECT 1 FROM dv.my_attention_rows AS a
-      WHERE a.message_key = given.key AND a.actor = given.actor AND a.status <> 'ready'
-  )
-ORDER BY given.created_at, given.key, given.actor
+SELECT CAST(key AS VARCHAR), actor FROM given ANTI JOIN settled USING (key, actor)
+ORDER BY created_at, key, actor
 LIMIT $limit
 """
 
@@ -81,6 +85,6 @@ def attended(con: duckdb.DuckDBPyConnection, room: str, message_id: MessageId | 
 def unanswered(con: duckdb.DuckDBPyConnection, room: str | None, limit: int) -> Sequence[Unanswered]:
     """Messages given to somebody who was in the room then, which no Run answers and no fact has settled, oldest first."""
     wanted = {"room": room, "types": list(ANSWERABLE), "reserved": RESERVED, "person": PERSON, "limit": limit}
-    pairs = [row[:2] for row in con.execute(_UNANSWERED, sendable(wanted)).fetchall()]
+    pairs = con.execute(_UNANSWERED, sendable(wanted)).fetchall()
     found = {message.id: message for message in reads.messages_of(con, list({key for key, _ in pairs}))}
     return [Unanswered(message=found[key], actor=actor) for key, actor in pairs]

@@ -12,12 +12,29 @@ import pytest
 from dvergr_nb.errors import DvergrError, StoreFailed
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.message import Fact
-from dvergr_nb.records.operation import Admit, Admitted, Cause, End, Moved, OpenRoom, Post, Posted, Record, Resume, Unit
-from dvergr_nb.records.room import Room
+from dvergr_nb.records.operation import (
+    Admit,
+    Admitted,
+    Attend,
+    Cause,
+    End,
+    Join,
+    Leave,
+    Left,
+    Moved,
+    OpenRoom,
+    Post,
+    Posted,
+    Record,
+    Resume,
+    Unit,
+)
+from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import RunStatus
 from dvergr_nb.store.connect import Instance
 from tests.store.faults import Alone, alone, constraint, fatal, full
 from tests.store.making import BOOT, admit, end, message, message_id, now, pause, reply, run, said
+from tests.store.taking_part import attend, join, leave, ready
 
 
 class Everything:
@@ -29,7 +46,7 @@ class Everything:
         self.pausing = admit()
         self.waiting = pause(self.paused.run)
         self.before: list[Unit] = [Post(message=self.root), self.paused, self.ending, self.cause, self.noting, self.pausing]
-        self.before_too: list[Unit] = [self.waiting, end(self.cause.run)]
+        self.before_too: list[Unit] = [self.waiting, end(self.cause.run), join("old")]
         fact = Fact(id=message_id(), run_id=self.ending.run.id, kind="tool", verb="invoke", tool_name="grep")
         other = message(room="another")
         self.units: dict[str, Unit] = {
@@ -44,6 +61,9 @@ class Everything:
             "end": end(self.ending.run, messages=(said(self.ending.run).message,)),
             "pause": pause(self.pausing.run),
             "resume": Resume(run_id=self.paused.run.id, tenant_id="t", boot_id=BootId("boot-2"), at=now()),
+            "join": join("new"),
+            "leave": leave("old"),
+            "attend": attend(ready(self.root)),
             "cause": Cause(run_id=self.noting.run.id, cause_id=self.cause.run.id, tenant_id="t", at=now()),
         }
 
@@ -79,7 +99,9 @@ def test_an_operation_that_fails_once_costs_nobody_anything(place: int) -> None:
         assert not [answer for answer in answers if isinstance(answer, DvergrError)]
         assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(13, 13)]
         assert one.rows("SELECT count(*) FROM dv.runs WHERE status = 'running'") == [(5,)]
-        assert one.rows("SELECT count(*) FROM dv.activities") == one.rows("SELECT count(*) FROM dv.keys") == [(1,)]
+        for table in ("activities", "keys", "attention"):
+            assert one.rows(f"SELECT count(*) FROM dv.{table}") == [(1,)]  # noqa: S608 - names of our own tables
+        assert one.rows("SELECT actor, left_at IS NULL FROM dv.members ORDER BY actor") == [("new", True), ("old", False)]
 
 
 @pytest.mark.parametrize("name", list(Everything().units))
@@ -109,6 +131,10 @@ def _mark_of(unit: Unit) -> str:
     match unit:
         case OpenRoom(room=room):
             return room.title
+        case Join(member=Member(actor=actor)) | Leave(actor=actor):
+            return actor
+        case Attend(facts=(first, *_)):
+            return first.id
         case Post(message=message) | Record(message=message):
             return message.id
         case Admit(run=run):
@@ -170,6 +196,8 @@ def test_units_whose_commit_came_through_before_the_fatal_error_are_answered_as_
         resumed = answers["resume"]
         assert isinstance(resumed, Moved)
         assert resumed.run.status is RunStatus.RUNNING
+        assert answers["leave"] == Left(was_there=True)
+        assert one.rows("SELECT actor, left_at IS NULL FROM dv.members ORDER BY actor") == [("new", True), ("old", False)]
         assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(13, 13)]
 
 
