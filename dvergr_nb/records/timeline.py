@@ -238,7 +238,8 @@ def _fact(run: Run, message: Message, fact: Fact) -> _Item:
 
 def _plain(run: Run, message: Message) -> _Item:
     """A message as such: what was asked, what joined, what was printed, noted, replied, or given as the result."""
-    who, lane, shape = _who(message, message.id == run.trigger or message.run_id is None)
+    spoken = message.id == run.trigger or message.run_id is None or _is_reply(run, message)
+    who, lane, shape = _who(message, spoken)
     at, line = _since(run, message.created_at), _telling_line(message)
     tone: Tone = "person" if shape == "said" else "bad" if message.kind == "error" else ""
     more = clipped(message.content, MORE_LIMIT) if line != message.content.strip() else ""
@@ -255,11 +256,11 @@ def _telling_line(message: Message) -> str:
     return first_line(lines[-1] if message.kind == "error" and lines else message.content)
 
 
-def _who(message: Message, came: bool) -> tuple[str, str, Shape]:
-    """Who said it, on which lane, as what; `came` where it caused the Run or joined it."""
+def _who(message: Message, spoken: bool) -> tuple[str, str, Shape]:
+    """Who or what, on which lane, as what; `spoken` where somebody said it to somebody."""
     sender = "you" if message.sender == PERSON else message.sender
     match message.kind:
-        case _ if came:
+        case _ if spoken:
             return sender, "messages", "said" if message.sender == PERSON else "tick"
         case "print":
             return "printed", "printed", "tick"

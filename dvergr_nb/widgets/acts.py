@@ -9,11 +9,13 @@ from typing import Final, TypeVar
 
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.timeline import Timeline
-from dvergr_nb.records.wire import AskDetails, Cancel, Details, FromView, from_view, milliseconds, timeline_wire
+from dvergr_nb.records.wire import AskDetails, Cancel, Details, from_view, milliseconds, timeline_wire
+from dvergr_nb.records.wire_room import FromRoomView, RoomAct
 from dvergr_nb.widgets.feed import Feed
 
 log = logging.getLogger(__name__)
 
+Act = Cancel | AskDetails | RoomAct
 Value = TypeVar("Value")
 
 REMEMBERED: Final = 1_000
@@ -28,18 +30,18 @@ class Acts:
         self._feed = feed
         self._done: OrderedDict[str, None] = OrderedDict()
 
-    def read(self, content: object) -> FromView | None:
+    def read(self, content: object) -> FromRoomView | None:
         """What a view said, None where it is none of the messages known. Safe in any thread."""
         return from_view(content)
 
-    def do(self, message: FromView) -> None:
+    def do(self, message: FromRoomView) -> None:
         """Does what was asked, and answers."""
         if message["type"] == "resync":
             self._feed.resync()
         elif message["type"] == "ping":
             self._feed.answer_ping()
         elif self._is_new(message["id"]):
-            self._try(message["id"], lambda: self._act(message))
+            self._try(message["id"], lambda: self._begin(message))
 
     def _is_new(self, act: str) -> bool:
         if act in self._done:
@@ -48,6 +50,11 @@ class Acts:
         if len(self._done) > REMEMBERED:
             self._done.popitem(last=False)
         return True
+
+    def _begin(self, message: Act) -> None:
+        """Does something new. A view of Runs asks for Runs only."""
+        if message["type"] == "cancel" or message["type"] == "details":
+            self._act(message)
 
     def _act(self, message: Cancel | AskDetails) -> None:
         act, run_id = message["id"], message["run_id"]

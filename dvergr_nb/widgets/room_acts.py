@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from concurrent.futures import Future
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import MessageId
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.wire import milliseconds
-from dvergr_nb.records.wire_room import AskWhole, FromRoomView, Older, Post, Whole, from_room_view, is_said, whole
-from dvergr_nb.widgets.acts import ERROR_LIMIT, REMEMBERED, Acts
+from dvergr_nb.records.wire_room import AskWhole, FromRoomView, Post, Whole, from_room_view, is_said, whole
+from dvergr_nb.widgets.acts import ERROR_LIMIT, REMEMBERED, Act, Acts
 from dvergr_nb.widgets.room_feed import RoomFeed
 
 Outcome = Literal["posted", "failed"]
@@ -32,28 +32,30 @@ class RoomActs(Acts):
         """What a room view said."""
         return from_room_view(content)
 
-    def do(self, message: FromRoomView) -> None:  # type: ignore[override]
-        """Does what was asked, and answers."""
+    def do(self, message: FromRoomView) -> None:
+        """Does what was asked, and answers; also what was answered before, where the answer may have been lost."""
+        if message["type"] == "post" and message["id"] in self._posted:
+            self._answer(message["id"])
+        else:
+            super().do(message)
+
+    def _begin(self, message: Act) -> None:
         match message["type"]:
             case "post":
                 self._post(message)
-            case "older" | "whole":
-                self._look(message)
+            case "older":
+                self._room.read_older(lambda: self._feed.acknowledge(message["id"], "requested"))
+            case "whole":
+                self._show_whole(message)
             case _:
-                super().do(message)
+                super()._begin(message)
 
-    def _look(self, message: Older | AskWhole) -> None:
-        act = message["id"]
-        if not self._is_new(act):
-            return
-        if message["type"] == "older":
-            self._try(act, lambda: self._room.read_older(lambda: self._feed.acknowledge(act, "requested")))
-            return
-        message_id = MessageId(message["message_id"])
+    def _show_whole(self, message: AskWhole) -> None:
+        act, message_id = message["id"], MessageId(message["message_id"])
         store = self._feed.hub.session.store
-        self._ask(act, lambda: store.message(message_id), lambda found: self._show_whole(act, found))
+        self._ask(act, lambda: store.message(message_id), lambda found: self._tell_whole(act, found))
 
-    def _show_whole(self, act: str, found: Message | None) -> None:
+    def _tell_whole(self, act: str, found: Message | None) -> None:
         if found is None or found.room != self._room.room or not is_said(found):
             self._feed.acknowledge(act, "failed", GONE)
             return
@@ -61,14 +63,10 @@ class RoomActs(Acts):
         self._feed.tell(Whole(type="whole", id=act, message_id=found.id, at=at, text=whole(found.content)))
 
     def _post(self, message: Post) -> None:
-        act = message["id"]
-        if act in self._posted:
-            self._answer(act)
-            return
-        self._posted[act] = None
+        self._posted[message["id"]] = None
         if len(self._posted) > REMEMBERED:
             self._posted.popitem(last=False)
-        self._try(act, lambda: self._store(message))
+        self._store(message)
 
     def _store(self, message: Post) -> None:
         session, act = self._feed.hub.session, message["id"]
@@ -80,7 +78,7 @@ class RoomActs(Acts):
             return
         posted.durable.add_done_callback(lambda stored: session.home.post(lambda: self._stored(act, stored)))
 
-    def _stored(self, act: str, stored: Future[Message]) -> None:
+    def _stored(self, act: str, stored: Future[Any]) -> None:
         self._settle(act, stored.exception())
 
     def _settle(self, act: str, problem: BaseException | None) -> None:

@@ -234,3 +234,63 @@ test('a saved state that cannot be read is said in the output', (context) => {
   host.render({ model, el });
   assert.match(el.textContent ?? '', /could not be drawn/);
 });
+
+const TURN = { kind: 'agent-turn', actor: 'researcher', name: 'researcher', label: 'Which customers leave?', program: 'scripted' };
+
+test('the card of a turn says what was asked and what answers', () => {
+  const { card, text } = drawn({ ...TURN, steps: 3 });
+  assert.equal(card.el.querySelector('.dvergr-head + .dvergr-soft')?.textContent, 'Which customers leave?');
+  assert.match(text('.dvergr-facts') ?? '', /^scripted\u00a0· 3 rounds\u00a0· 3 correlated activity messages/);
+});
+
+test('a job has no line for what was asked: its label is its name', () => {
+  const { card } = drawn();
+  assert.equal(/** @type {HTMLElement} */ (card.el.querySelector('.dvergr-head + .dvergr-soft')).hidden, true);
+});
+
+test('streamed text keeps its lines while a turn works, also where it was asked to stop', () => {
+  const { model, time, row, find, text } = drawn({ ...TURN, said: 'one\ntwo' });
+  assert.equal(text('.dvergr-stream'), 'one\ntwo');
+  assert.equal(find('.dvergr-stream').hidden, false);
+  assert.equal(find('.dvergr-stream').dataset['open'], '');
+  assert.equal(find('.dvergr-step').hidden, true);
+  model.say(patch([{ ...row, status: 'cancelling', asked: 1_700_000_000_000 }], 2));
+  time.pass(3000);
+  assert.match(text('.dvergr-slot') ?? '', /Cancel requested 3s ago/);
+  assert.equal(find('.dvergr-stream').hidden, false);
+});
+
+test('the reply takes the place of the streamed text, which stays until it is there', () => {
+  const { model, row, find, text } = drawn({ ...TURN, said: 'the ans' });
+  model.say(patch([{ ...row, status: 'completed', said: 'the answer' }], 2));
+  assert.equal(find('.dvergr-stream').hidden, false);
+  assert.equal('open' in find('.dvergr-stream').dataset, false);
+  model.say(patch([{ ...row, status: 'completed', result: 'the answer' }], 3));
+  assert.equal(find('.dvergr-stream').hidden, true);
+  assert.equal(text('.dvergr-reply'), 'the answer');
+});
+
+test('a turn that stays silent leaves nothing of what it streamed', () => {
+  const { find } = drawn({ ...TURN, status: 'completed', reason: 'silent', said: 'NO' });
+  assert.equal(find('.dvergr-stream').hidden, true);
+});
+
+test('a queued turn says what it waits for, once it has waited', () => {
+  const { card, text } = drawn({ ...TURN, status: 'queued' });
+  assert.equal(card.el.getAttribute('data-state'), 'queued');
+  assert.match(text('.dvergr-slot') ?? '', /researcher works on something else; this begins when that has ended\./);
+});
+
+test('a turn that stopped for a message says what happens next', () => {
+  const { text } = drawn({ ...TURN, status: 'waiting', reason: 'attention-suspended' });
+  assert.match(text('.dvergr-slot') ?? '', /A new message in this thread starts a new Run\./);
+});
+
+test('rounds are drawn with their numbers, and the legend names them', () => {
+  const shown = drawn(TURN);
+  const lanes = [{ name: 'scripted', count: 2, took: 5, marks: [{ shape: 'round', at: 0, took: 2, text: '1' }, { shape: 'cut', at: 2, took: 3, text: '2' }] }];
+  opened(shown, { ...TIMELINE, lanes });
+  const bars = [...shown.card.el.querySelectorAll('.dvergr-round')];
+  assert.deepEqual(bars.map((bar) => [bar.textContent, bar.className]), [['1', 'dvergr-round'], ['2', 'dvergr-round dvergr-was-cut']]);
+  assert.equal(shown.text('.dvergr-legend'), 'roundcut short');
+});

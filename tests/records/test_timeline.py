@@ -173,3 +173,76 @@ def test_reports_that_were_not_read_count_among_what_is_left_out() -> None:
     drawn = timeline(RUN, [trigger(), said(1, "one", kind="print"), said(9, "last", kind="print")], after(10), unread=5_000)
     assert drawn.left_out == 5_000
     assert drawn.activities == 5_002
+
+
+def round_of(number: int, begun: float, ended: float | None, status: str = "completed") -> tuple[Fact, ...]:
+    named: dict[str, Any] = {"kind": "round", "tool": "scripted", "use": f"round {number}"}
+    begin = fact(begun, "begin", **named)
+    return (begin,) if ended is None else (begin, fact(ended, "end", status=status, **named))
+
+
+def test_rounds_are_numbered_bars_on_a_lane_of_what_answered_and_come_before_tools() -> None:
+    messages = [
+        said(1, facts=(fact(1, "invoke", "call 1"), fact(2, "complete", "call 1"))),
+        said(3, facts=round_of(1, 0, 3)),
+        said(9, "the answer", to="user", kind="result", facts=round_of(2, 3, 8)),
+    ]
+    drawn = timeline(ended(9), messages, after(9))
+    assert [each.name for each in drawn.lanes] == ["scripted", "sql", "messages"]
+    bars = [(mark.shape, mark.at, mark.took, mark.text) for mark in lane(drawn, "scripted").marks]
+    assert bars == [("round", 0, 3, "1"), ("round", 3, 5, "2")]
+    assert lane(drawn, "scripted").took == 8
+    assert [entry.who for entry in drawn.entries] == ["round 1", "sql", "round 2", "dvergr"]
+
+
+def test_a_round_that_was_cut_short_is_hollow_and_says_so() -> None:
+    messages = [said(5, facts=(*round_of(1, 0, 2, "cut"), *round_of(2, 2, 5)))]
+    drawn = timeline(ended(9), messages, after(9))
+    assert [mark.shape for mark in lane(drawn, "scripted").marks] == ["cut", "round"]
+    assert drawn.entries[0].text == "scripted, cut short"
+
+
+def test_a_round_that_failed_is_red() -> None:
+    drawn = timeline(ended(9), [said(5, facts=round_of(1, 0, 2, "failed"))], after(9))
+    assert lane(drawn, "scripted").marks[0].shape == "failed"
+    assert drawn.entries[0].tone == "bad"
+
+
+def test_the_round_of_a_turn_that_lives_goes_on_and_that_of_one_that_ended_was_cut() -> None:
+    begun = [said(1, facts=round_of(1, 1, None))]
+    alive, over = timeline(RUN, begun, after(9)), timeline(ended(9), begun, after(99))
+    assert lane(alive, "scripted").marks[0].took is None
+    assert alive.entries[0].goes_on
+    assert (lane(over, "scripted").marks[0].shape, lane(over, "scripted").marks[0].took) == ("cut", 8)
+
+
+def test_rounds_of_a_turn_that_went_on_are_counted_again_and_stay_apart() -> None:
+    messages = [said(9, facts=(*round_of(1, 0, 2), *round_of(1, 5, 9)))]
+    marks = lane(timeline(ended(9), messages, after(9)), "scripted").marks
+    assert [(mark.at, mark.took) for mark in marks] == [(0, 2), (5, 4)]
+
+
+def test_what_a_person_said_while_a_turn_worked_is_a_dot_among_its_messages() -> None:
+    steer = said(3, "only paying plans", to="dvergr", sender="user", run_id=None)
+    reply = said(9, "the answer", to="user", kind="result")
+    drawn = timeline(ended(9), [trigger(), reply, steer], after(9))
+    assert [mark.shape for mark in lane(drawn, "messages").marks] == ["said", "said", "tick"]
+    assert [(entry.who, entry.tone) for entry in drawn.entries] == [("you", "person"), ("you", "person"), ("dvergr", "")]
+
+
+def test_what_another_actor_said_is_listed_under_its_name_and_is_no_dot() -> None:
+    asked = said(0, "go", to="dvergr", sender="critic", id=RUN.trigger, run_id=None)
+    drawn = timeline(ended(9), [asked], after(9))
+    assert [mark.shape for mark in lane(drawn, "messages").marks] == ["tick"]
+    assert (drawn.entries[0].who, drawn.entries[0].tone) == ("critic", "")
+
+
+def test_the_reply_of_a_turn_is_its_result_and_what_its_actor_said() -> None:
+    drawn = timeline(ended(9), [said(9, "the answer\nin full", to="user", kind="result", facts=round_of(1, 0, 8))], after(9))
+    assert drawn.result == "the answer\nin full"
+    assert (drawn.entries[-1].who, drawn.entries[-1].text, drawn.entries[-1].more) == (
+        "dvergr",
+        "the answer",
+        "the answer\nin full",
+    )
+    assert drawn.activities == 0

@@ -10,8 +10,8 @@ import pytest
 
 from dvergr_nb.clock import SystemClock
 from dvergr_nb.ids import BootId, SystemIds
-from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus
-from dvergr_nb.records.wire import from_view, row
+from dvergr_nb.records.run import LiveRun, Progress, Provenance, Run, RunStatus
+from dvergr_nb.records.wire import STREAM_LIMIT, from_view, row
 from tests.records.wire_types import as_typescript
 
 IDS = SystemIds(SystemClock())
@@ -19,7 +19,7 @@ NOW = SystemClock().now()
 TYPES = Path(__file__).parents[2] / "js" / "src" / "shared" / "wire.d.ts"
 
 
-def made(kind: type[Run] = Run, **fields: Any) -> Run:
+def made(record: type[Run] = Run, /, **fields: Any) -> Run:
     facts: dict[str, Any] = {
         "id": IDS.run(),
         "tenant_id": "t",
@@ -33,7 +33,7 @@ def made(kind: type[Run] = Run, **fields: Any) -> Run:
         "updated_at": NOW,
         "boot_id": BootId(IDS.message()),
     }
-    return kind(**facts | fields)
+    return record(**facts | fields)
 
 
 def test_views_and_python_mean_the_same_messages() -> None:
@@ -98,3 +98,25 @@ def test_what_a_view_may_say_is_taken_without_what_else_it_holds() -> None:
     assert from_view({"type": "details", "id": "a", "run_id": "r"}) == {"type": "details", "id": "a", "run_id": "r"}
     assert from_view({"type": "resync", "have": -1}) == {"type": "resync", "have": -1}
     assert from_view({"type": "ping"}) == {"type": "ping"}
+
+
+def test_a_turn_shows_the_end_of_what_it_streams() -> None:
+    words = " ".join(f"word{number}" for number in range(1_000))
+    said = row(made(LiveRun, kind="agent-turn", said=words))["said"]
+    assert said.startswith("\u2026word")
+    assert said.endswith("word999")
+    assert len(said) <= STREAM_LIMIT + 1
+
+
+def test_a_stream_without_a_gap_is_cut_all_the_same() -> None:
+    assert row(made(LiveRun, kind="agent-turn", said="x" * 10_000))["said"] == "\u2026" + "x" * STREAM_LIMIT
+
+
+def test_a_short_stream_keeps_its_lines() -> None:
+    assert row(made(LiveRun, kind="agent-turn", said="one\n\ntwo"))["said"] == "one\n\ntwo"
+
+
+def test_a_turn_says_what_answers_and_which_message_caused_it() -> None:
+    run = made(kind="agent-turn", provenance=Provenance(program_kind="scripted"))
+    assert (row(run)["program"], row(run)["trigger"]) == ("scripted", run.trigger)
+    assert "trigger" not in row(made())

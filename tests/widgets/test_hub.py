@@ -54,6 +54,8 @@ class Counted:
 
     def take(self, run: Run, *, has_ended: bool) -> None: ...
 
+    def withdraw(self, run_id: RunId) -> None: ...
+
     def beat(self, every_s: float) -> None:
         self.beats.append(every_s)
 

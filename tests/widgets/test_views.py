@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+import dvergr_nb as d
 from dvergr_nb.errors import BadInput, NoSuchRun
 from dvergr_nb.session import Session
 from dvergr_nb.widgets._base import VIEW_MIME
 from dvergr_nb.widgets.display import RunDisplay
+from dvergr_nb.widgets.room_view import RoomView
 from dvergr_nb.widgets.run_board import RunBoard
 from dvergr_nb.widgets.run_card import RunCard
 from tests.widgets.told import Gate
@@ -151,6 +153,51 @@ async def test_names_are_escaped_in_html() -> None:
         assert "&lt;script&gt;" in html
         assert "<script" not in RunBoard(here, room=evil).bundle()["text/html"]
         await run
+
+
+async def test_a_room_is_shown_as_one_view_wherever_it_is_shown() -> None:
+    with Session(":memory:") as here:
+        display = RunDisplay(here)
+        view = display.room_view("research")
+        assert display.room_view("research") is view
+        bundle = display.room_bundle("research")
+        assert bundle[VIEW_MIME]["model_id"] == view.model_id
+        assert bundle["text/plain"] == repr(view) == "Room research"
+        assert set(display.room_bundle("research", include={"text/html"})) == {"text/html"}
+        view.close()
+        assert display.room_view("research") is not view
+
+
+async def test_a_room_view_saves_who_is_there_and_what_was_said() -> None:
+    with Session(":memory:") as here:
+        here.rooms.open("research").join("echo", d.echo())
+        view = RoomView(here, "research")
+        here.rooms.post("research", "hello")
+        await here.drain()
+        await changed(view, lambda rows: [row["status"] for row in rows] == ["completed"])
+        room = json.loads(view.snapshot)["room"]
+        assert [said["who"] for said in room["said"]] == ["user", "echo"]
+        assert room["present"] == [{"actor": "echo", "program": "echo"}]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 2.5, "many"])
+async def test_a_room_view_needs_a_limit_of_at_least_one(limit: Any) -> None:
+    with Session(":memory:") as here, pytest.raises(BadInput, match="limit"):
+        RoomView(here, "research", limit=limit)
+
+
+@pytest.mark.parametrize("room", ["", " ", "a\nb", "x" * 201, None])
+async def test_a_room_view_needs_the_name_of_a_room(room: Any) -> None:
+    with Session(":memory:") as here, pytest.raises(ValueError, match="room must be a line"):
+        RoomView(here, room)
+
+
+async def test_a_room_is_escaped_in_html_and_moves_no_cursor_in_text() -> None:
+    with Session(":memory:") as here:
+        bundle = RoomView(here, "<script>\x1b[2J\u202e").bundle()
+        assert "<script" not in bundle["text/html"]
+        assert "\x1b" not in bundle["text/plain"]
+        assert "\u202e" not in bundle["text/plain"]
 
 
 async def test_a_view_that_was_closed_is_forgotten() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.feed import Feed, Scope
 from dvergr_nb.widgets.hub import Hub
+from dvergr_nb.widgets.room_feed import RoomFeed
 
 LIMIT_S = 30.0
 
@@ -38,6 +39,10 @@ class Told:
 
     def rows(self) -> dict[str, Message]:
         """What a view that heard every message shows, by label."""
+        return {row["label"]: row for row in self.runs()}
+
+    def runs(self) -> list[Message]:
+        """The same, in the order told."""
         rows: dict[str, Message] = {}
         for message in self.messages:
             if message["type"] == "snapshot":
@@ -46,7 +51,23 @@ class Told:
                 rows |= {row["id"]: row for row in message["rows"]}
                 for run_id in message.get("gone", ()):
                     rows.pop(run_id, None)
-        return {row["label"]: row for row in rows.values()}
+        return list(rows.values())
+
+    def room(self) -> dict[str, Any]:
+        """What a room view that heard every message knows of its room."""
+        facts: dict[str, Any] = {}
+        for message in self.messages:
+            facts |= message.get("room", {})
+        return facts
+
+    def said(self) -> list[Message]:
+        """The messages that a room view shows, oldest first."""
+        said: dict[str, Message] = {}
+        for message in self.messages:
+            if message["type"] == "snapshot":
+                said = {}
+            said |= {each["id"]: each for each in message.get("room", {}).get("said", ())}
+        return sorted(said.values(), key=lambda each: (each["at"], each["id"]))
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Returns once it is so; looked at after every message."""
@@ -59,6 +80,13 @@ class Told:
 def feed_of(session: Session, told: Told, **scope: Any) -> Feed:
     """A feed that has started."""
     feed = Feed(Hub.of(session), send=told.send, save=told.save, scope=Scope(**scope))
+    feed.start()
+    return feed
+
+
+def room_feed_of(session: Session, told: Told, room: str, limit: int = 500) -> RoomFeed:
+    """The feed of a room that has started."""
+    feed = RoomFeed(Hub.of(session), room=room, limit=limit, send=told.send, save=told.save)
     feed.start()
     return feed
 
