@@ -97,7 +97,6 @@ class _Playing:
                     self._to_come = ()
                     return Answer(text=SILENT)
                 case Suspend() | Broken():
-                    self._to_come = ()
                     return Answer(text=text, end=step)
                 case Raise(error=error):
                     raise error if isinstance(error, BaseException) else RuntimeError(error)

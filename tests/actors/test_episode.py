@@ -9,6 +9,7 @@ import pytest
 
 from dvergr_nb.actors.episode import EpisodeBody, Talk
 from dvergr_nb.errors import BadInput
+from dvergr_nb.runtime.handle import RunHandle
 
 
 class Stage:
@@ -105,6 +106,21 @@ async def test_an_episode_can_be_cancelled_while_an_actor_thinks_and_takes_the_s
         run.cancel()
         await run.wait()
         assert (run.row.status, stage.is_down) == ("cancelled", True)
+
+
+async def test_nobody_is_asked_any_more_once_the_episode_was_asked_to_stop(opened):
+    async with opened() as session:
+        stage = Stage(ann=lambda text: run.cancel() and text, bob=adds("b"))
+        run: RunHandle = start(session, stage)
+        await run.wait()
+        assert (run.row.status, stage.heard) == ("cancelled", [("ann", "-")])
+
+
+async def test_an_episode_says_whose_turn_it_is(opened):
+    async with opened() as session:
+        run = await start(session, Stage(ann=adds("a"), bob=adds("b")), max_turns=2).wait()
+        told = [(each.content, each.facts[0].outcome) for each in session.store.messages(of(run)) if each.kind == "progress"]
+        assert told == [("ann", "0/2"), ("bob", "1/2")]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,18 @@ async def test_a_script_that_is_through_plays_its_last_round_again_for_who_joins
     assert (await Turn(handler).given()).content == "next"
 
 
+async def test_a_silent_script_speaks_after_all_where_somebody_joins():
+    late = ["more"]
+
+    def answer(message, joined):
+        if late:
+            turn.join(late.pop(), preempts=False)
+        return joined[0].content if joined else script.silence()
+
+    turn: Turn = Turn(scripted(answer))
+    assert (await turn.given()).content == "more"
+
+
 async def test_tools_together_work_at_the_same_time():
     first, second = Gate(), Gate()
     turn = Turn(scripted([script.together(script.use("a", first), script.use("b", second)), "both"])).begin()

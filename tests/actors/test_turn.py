@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import asynccontextmanager
 
 import pytest
@@ -138,6 +139,7 @@ async def test_what_is_left_of_a_call_that_was_cut_is_not_heard():
 
     async def call(given):
         if given.number:
+            began.set()
             await left[0]
             return Answer(text="new")
 
@@ -147,10 +149,7 @@ async def test_what_is_left_of_a_call_that_was_cut_is_not_heard():
 
         left.append(asyncio.create_task(late()))
         turn.join("more")
-        try:
-            await asyncio.Event().wait()
-        finally:
-            began.set()
+        return await asyncio.Event().wait()
 
     turn = Turn(turn_of(Playing(call)))
     await turn.given()
@@ -199,6 +198,30 @@ async def test_an_answer_that_is_there_wins_over_a_message_and_becomes_a_note():
     assert [fact[4] for fact in turn.facts] == [None, "completed"]
 
 
+async def test_an_answer_that_became_a_note_is_not_the_reply_of_a_round_that_adds_nothing():
+    async def call(given):
+        if given.number:
+            return Answer()
+        turn.join("more")
+        return Answer(text="first")
+
+    turn = Turn(turn_of(Playing(call)))
+    assert await turn.given() is None
+    assert turn.notes == ["answered before the next message came: first", "round 2 ended without a text"]
+
+
+async def test_a_turn_that_is_stopped_while_it_waits_for_a_message_posts_nothing_and_its_round_was_completed():
+    turn = Turn(scripted("there"))
+    turn.inbox.expect()
+    turn.begin()
+    await turn.until_streamed("there")
+    await turn.stands_still()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn.given()
+    assert (turn.notes, [fact[4] for fact in turn.facts]) == (["stopped in round 1"], [None, "completed"])
+
+
 async def test_a_turn_waits_for_a_message_on_its_way_before_it_ends():
     gate = Gate()
     turn = Turn(scripted([gate, lambda message, joined: f"{1 + len(joined)}"])).begin()
@@ -206,6 +229,7 @@ async def test_a_turn_waits_for_a_message_on_its_way_before_it_ends():
     turn.inbox.expect()
     gate.open.set()
     await turn.until_streamed("1")
+    await turn.stands_still()
     assert turn.join("more")
     turn.inbox.arrived()
     assert (await turn.given()).content == "2"
@@ -309,6 +333,7 @@ async def test_a_round_that_ends_in_an_error_ends_the_loop_and_its_text_is_the_r
     turn = Turn(scripted([script.say("partly"), script.fail("overloaded", raises=False), "never said"]))
     assert (await turn.given()).content == "partly"
     assert turn.notes == ["round 1 ended in an error: overloaded"]
+    assert turn.facts[-1] == ("round", "end", "scripted", "round 1", "failed")
 
 
 async def test_a_turn_without_any_text_gives_no_reply_and_never_repeats_an_old_one():
@@ -340,6 +365,25 @@ async def test_a_cancel_passes_through_once_the_call_has_settled_and_is_on_recor
     assert (settled.is_set(), program.left, turn.inbox.is_open) == (True, 1, True)
     assert turn.notes == ["stopped in round 1"]
     assert turn.facts[-1] == ("round", "end", "model", "round 1", "cancelled")
+
+
+async def test_a_call_that_fails_while_it_is_stopped_leaves_no_complaint_of_the_loop(caplog):
+    gate = Gate()
+
+    async def call(given):
+        try:
+            await gate()
+        finally:
+            raise OSError("the line broke")
+
+    turn = Turn(turn_of(Playing(call))).begin()
+    await gate.reached.wait()
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn.given()
+    del turn
+    gc.collect()
+    assert caplog.messages == []
 
 
 async def test_a_call_that_will_not_settle_hears_every_further_request_to_stop():

@@ -139,6 +139,13 @@ class Turn:
             self._streamed.clear()
             await self._streamed.wait()
 
+    async def stands_still(self) -> None:
+        """Lets the loop come round often enough for the turn to do all it can, and checks that it has not ended."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert self._task is not None
+        assert not self._task.done()
+
     # Looking ---------------------------------------------------------------------------------------------------------
 
     @property
