@@ -100,7 +100,7 @@ class Ledger:
         )
 
     def _put(self, fact: AttentionFact) -> None:
-        self._store.submit(Attend(facts=(fact,)), _hear)
+        self._store.note(Attend(facts=(fact,)), _hear)
 
 
 def _hear(answer: Settled) -> None:

@@ -14,6 +14,7 @@ from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import printable
 from dvergr_nb.runtime import context
 from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.ports import Noted
 
 
 class Desk(Protocol):
@@ -54,8 +55,8 @@ class RunHandle:
     def __init__(self, run: Run, desk: Desk) -> None:
         self._run = run
         self._desk = desk
-        self.admission: Future[Answer] = Future()
-        """Set by the writer thread: what a sync caller that holds the loop may wait for."""
+        self._noted: Noted | None = None
+        self._not_asked_yet: Future[Answer] | None = None
         self.ready: Future[None] = Future()
         """Set on the home loop, when the Run is admitted or refused."""
         self.is_heard = False
@@ -68,6 +69,21 @@ class RunHandle:
     def id(self) -> RunId:
         """The Run's id. Where a `key` was used before, the first Run's, from admission on."""
         return self._run.id
+
+    @property
+    def admission(self) -> Future[Answer]:
+        """The answer to the admission, set by the writer thread: what a sync caller that holds the loop may wait for."""
+        if self._noted is not None:
+            return self._noted.future
+        if self._not_asked_yet is None:
+            self._not_asked_yet = Future()
+        return self._not_asked_yet
+
+    def asked(self, noted: Noted) -> None:
+        """Its admission was asked for."""
+        self._noted, early = noted, self._not_asked_yet
+        if early is not None and not early.done():
+            noted.future.add_done_callback(lambda answer: _copy(answer, early))
 
     @property
     def label(self) -> str:
@@ -216,6 +232,15 @@ class Admission:
         self._handle.is_heard = True
         yield from asyncio.shield(asyncio.wrap_future(self._handle.ready)).__await__()
         return self._handle
+
+
+def _copy(answer: Future[Answer], to: Future[Answer]) -> None:
+    if to.done():
+        return
+    if (problem := answer.exception()) is None:
+        to.set_result(answer.result())
+    else:
+        to.set_exception(problem)
 
 
 def _mark(ended: asyncio.Future[None]) -> None:

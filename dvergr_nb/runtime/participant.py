@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from dvergr_nb.errors import ThreadBusy
 from dvergr_nb.ids import MessageId, RunId
-from dvergr_nb.records.attention import ENQUEUE, RESTART, Attention, AttentionFact
+from dvergr_nb.records.attention import RESTART, Attention, AttentionFact
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.room import Present
 from dvergr_nb.records.run import Reason, Run
@@ -165,8 +165,6 @@ class Participant:
         if turn.held_by is not None:
             self._line.put_first([turn])
             return
-        if self._current is not None:
-            turn.fact = self._noted(turn.arrival.message, ENQUEUE)
         self._line.add(turn)
         if self.is_gone or turn.entry.token.stop is not None:
             self.asked_to_stop(turn)

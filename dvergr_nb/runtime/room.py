@@ -15,7 +15,7 @@ from dvergr_nb.errors import BadInput, RoomClosed
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records import room as rooms
 from dvergr_nb.records.message import PERSON, Message
-from dvergr_nb.records.operation import Join, Leave
+from dvergr_nb.records.operation import Answer, Join, Leave
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.room import Member, Present, Unanswered
 from dvergr_nb.records.text import clipped, first_line, printable
@@ -27,6 +27,7 @@ from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.handler import handler_of, program_of
 from dvergr_nb.runtime.line import Options
 from dvergr_nb.runtime.participant import Participant
+from dvergr_nb.runtime.ports import Noted
 from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.request import Asker
 from dvergr_nb.runtime.shutting import Fence, Shutting
@@ -88,11 +89,15 @@ class Registration:
 class Posting:
     """A message on its way. Await it to know that it is stored and delivered."""
 
-    def __init__(self, flight: Flight, durable: Future[Any]) -> None:
+    def __init__(self, flight: Flight, noted: Noted) -> None:
         self._flight = flight
+        self._noted = noted
         self.message = flight.message
-        self.durable = durable
-        """Set once the message is stored."""
+
+    @property
+    def durable(self) -> Future[Answer]:
+        """Set once the message is stored, by the writer thread."""
+        return self._noted.future
 
     @property
     def runs(self) -> tuple[RunHandle, ...]:

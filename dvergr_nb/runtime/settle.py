@@ -145,7 +145,7 @@ class _Writing:
         self._warned = False
 
     def attempt(self) -> None:
-        self._store.submit(self._end, self._judge)
+        self._store.note(self._end, self._judge)
 
     def _judge(self, answer: Settled) -> None:
         problem = answer.exception()

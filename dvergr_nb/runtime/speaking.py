@@ -22,7 +22,7 @@ from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.line import PLAIN, Arrival, Options
 from dvergr_nb.runtime.participant import Coming, Participant
-from dvergr_nb.runtime.ports import Settled
+from dvergr_nb.runtime.ports import Noted, Settled
 from dvergr_nb.runtime.request import Asker
 
 OnBusy = Literal["steer", "queue", "refuse"]
@@ -54,8 +54,17 @@ class Spoken:
     handle: RunHandle
     message: Message
     how: Literal["started", "queued", "joined"]
-    durable: Future[None]
-    """Set by the writer thread once the message is stored: what a sync caller that holds the loop may wait for."""
+    stored: Callable[[], Future[Answer]]
+    """The answer of the store."""
+    spared: tuple[type[BaseException], ...] = ()
+    """Refusals after which the message waits, and is stored then: no problem of the caller's."""
+
+    @property
+    def durable(self) -> Future[None]:
+        """Set by the writer thread once the message is stored: what a sync caller that holds the loop may wait for."""
+        durable: Future[None] = Future()
+        self.stored().add_done_callback(lambda answer: _copy(answer, durable, self.spared))
+        return durable
 
 
 class House(Protocol):
@@ -122,7 +131,7 @@ class Speaking:
             )
         )
 
-    def post(self, said: Said, options: Options = PLAIN) -> tuple[Flight, Future[Answer]]:
+    def post(self, said: Said, options: Options = PLAIN) -> tuple[Flight, Noted]:
         """Stores a message and has it delivered; what it causes is known once it has landed."""
         message = self.message(said)
         flight = self._delivery.expect(message, options)
@@ -134,7 +143,7 @@ class Speaking:
                 self._stored(message, answer)
                 self._delivery.landed(message, _root(answer))
 
-        return flight, self._tools.store.submit(Post(message=message), hear)
+        return flight, self._tools.store.note(Post(message=message), hear)
 
     def _stored(self, message: Message, answer: Settled) -> None:
         posted = answer.result()
@@ -152,13 +161,15 @@ class Speaking:
         arrival = Arrival(message, message.thread_root_id, options)
         self._delivery.know(message.id, arrival.root)
         if participant.is_quiet:
-            handle = participant.begin_with(arrival, refuses=on_busy == "refuse")
-            return Spoken(handle=handle, message=message, how="started", durable=_admission(handle, on_busy == "refuse"))
+            refuses = on_busy == "refuse"
+            handle = participant.begin_with(arrival, refuses=refuses)
+            spared = () if refuses else (ThreadBusy,)
+            return Spoken(handle=handle, message=message, how="started", stored=lambda: handle.admission, spared=spared)
         if on_busy == "steer" and (coming := participant.joinable(arrival.root)) is not None:
-            return Spoken(handle=coming.handle, message=message, how="joined", durable=self._steer(coming, arrival))
+            return Spoken(handle=coming.handle, message=message, how="joined", stored=self._steer(coming, arrival))
         waiting = participant.wait(arrival)
-        durable = self.store(message, lambda problem: self._delivery.act(lambda: participant.stored(waiting, problem)))
-        return Spoken(handle=waiting.entry.handle, message=message, how="queued", durable=durable)
+        stored = self.store(message, lambda problem: self._delivery.act(lambda: participant.stored(waiting, problem)))
+        return Spoken(handle=waiting.entry.handle, message=message, how="queued", stored=stored)
 
     def answer(self, participant: Participant, message: Message, options: Options) -> RunHandle:
         """Has a stored message answered that was given to the actor before, in its order."""
@@ -166,7 +177,7 @@ class Speaking:
         self._delivery.know(message.id, message.thread_root_id)
         return participant.line_up(Arrival(message, message.thread_root_id, options))
 
-    def _steer(self, coming: Coming, arrival: Arrival) -> Future[None]:
+    def _steer(self, coming: Coming, arrival: Arrival) -> Callable[[], Future[Answer]]:
         def then(problem: BaseException | None) -> None:
             if problem is None:
                 self._delivery.act(lambda: coming.stored(arrival))
@@ -175,17 +186,16 @@ class Speaking:
 
         return self.store(arrival.message, then)
 
-    def store(self, message: Message, then: Callable[[BaseException | None], object]) -> Future[None]:
-        """Stores a message that is for one participant alone; `then` is told on the loop."""
+    def store(self, message: Message, then: Callable[[BaseException | None], object]) -> Callable[[], Future[Answer]]:
+        """Stores a message that is for one participant alone; `then` is told on the loop. What it gives makes the answer's future."""
 
         def hear(answer: Settled) -> None:
             if (problem := answer.exception()) is None:
                 self._stored(message, answer)
             then(problem)
 
-        durable: Future[None] = Future()
-        self._tools.store.submit(Post(message=message), hear).add_done_callback(lambda done: _copy(done, durable))
-        return durable
+        noted = self._tools.store.note(Post(message=message), hear)
+        return lambda: noted.future
 
     def found(self, actor: str) -> Participant:
         """Who of that name takes part. Raises `NoSuchActor`."""
@@ -201,13 +211,6 @@ def _root(answer: Settled) -> MessageId:
             return root
         case other:
             raise AssertionError(f"a post was answered with {other!r}")
-
-
-def _admission(handle: RunHandle, refuses: bool) -> Future[None]:
-    """Where somebody else has the thread, the message waits: it is stored then, and that is no problem of the caller's."""
-    durable: Future[None] = Future()
-    handle.admission.add_done_callback(lambda done: _copy(done, durable, () if refuses else (ThreadBusy,)))
-    return durable
 
 
 def _copy(done: Future[Answer], to: Future[None], spared: tuple[type[BaseException], ...] = ()) -> None:

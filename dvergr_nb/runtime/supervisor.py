@@ -10,13 +10,12 @@ import dataclasses
 import logging
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
 
 from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import CancelRequested, RunQueued, RunResumed, RunStarted, RunWithdrawn
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.operation import Admit, Admitted, Answer, KeyTaken, Resume, row_in
+from dvergr_nb.records.operation import Admit, Admitted, KeyTaken, Resume, row_in
 from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook, Stop, told
@@ -135,8 +134,7 @@ class Supervisor:
         return entry
 
     def _ask(self, unit: Admit | Resume, entry: Entry, then: Callable[[Entry, Settled], None]) -> RunHandle:
-        answer = self._tools.store.submit(unit, lambda settled: then(entry, settled))
-        answer.add_done_callback(lambda settled: _copy(settled, entry.handle.admission))
+        entry.handle.asked(self._tools.store.note(unit, lambda settled: then(entry, settled)))
         return entry.handle
 
     def _admitted(self, entry: Entry, settled: Settled) -> None:
@@ -331,11 +329,3 @@ def _on_its_way(entry: Entry) -> LiveRun:
 
 async def _segment(body: Body, context: Context) -> object:
     return await body.execute(context)
-
-
-def _copy(settled: Settled, to: Future[Answer]) -> None:
-    problem = settled.exception()
-    if problem is None:
-        to.set_result(settled.result())
-    else:
-        to.set_exception(problem)

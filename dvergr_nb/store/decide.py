@@ -178,7 +178,7 @@ def _thread(draft: Draft, run: Run, message: Message | None) -> tuple[MessageId,
     if there is None and root == run.trigger:
         return root, slot if is_exclusive else None
     same = None if there is None else draft.caused_by(run.trigger, run.tenant_id, run.actor)
-    first = None if root == run.trigger else draft.caused_by(root, run.tenant_id, run.actor)
+    first = None if root == run.trigger else draft.open_by(root, run.tenant_id, run.actor)
     for other in (same, first):
         if other is not None and other.room == run.room and is_open(other):
             raise ThreadBusy(other.id, run.actor, root)

@@ -16,7 +16,7 @@ from dvergr_nb.records.operation import Unit
 from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import Run
 from dvergr_nb.store import attention, causes, messages, rooms, runs, slots
-from dvergr_nb.store.known import Caused, Known, caused, of_run, told
+from dvergr_nb.store.known import Caused, Known, caused, is_open, of_run, told
 from dvergr_nb.store.messages import Place
 from dvergr_nb.store.rooms import Seat
 from dvergr_nb.store.runs import Move
@@ -61,8 +61,9 @@ class Draft:
         """Whether the units may have been committed before, their answer lost with the database instance."""
         self.rows = Rows()
         self._places: dict[MessageId, Place | None] = {}
+        self._new: set[MessageId] = set()
         self.refused: list[tuple[Unit, DvergrError]] = []
-        """Units that were kept out; memory hears of them when the rest is committed."""
+        """Units of open Runs that were kept out; memory hears of them when the rest is committed."""
         self._reports: set[MessageId] = set()
         """Messages that hardly anyone replies to, so that memory need not keep them."""
         self._runs: dict[RunId, Run | None] = {}
@@ -120,8 +121,12 @@ class Draft:
     def caused_by(self, trigger: MessageId, tenant_id: str, actor: str) -> Run | None:
         """The Run that this message caused this actor to do, open or ended."""
         key = (tenant_id, trigger, actor)
-        if key not in self._by_cause and (run_id := self.known.by_cause.get(key)):
-            self._by_cause[key] = run_id
+        if (here := self._by_cause.get(key) or self.known.by_cause.get(key)) is not None:
+            return self.run(here)
+        if trigger in self._new:
+            return None
+        if (caused := self.known.caused.get(trigger)) is not None:
+            return self.run(caused[actor]) if actor in caused else None
         if key not in self._by_cause:
             self._by_cause[key] = None
             for found in runs.by_trigger(self.con, trigger, tenant_id, actor):
@@ -129,6 +134,18 @@ class Draft:
                 self._by_cause[key] = found.id
         known = self._by_cause[key]
         return self.run(known) if known else None
+
+    def open_by(self, trigger: MessageId, tenant_id: str, actor: str) -> Run | None:
+        """The open Run that this message caused this actor to do; memory knows all that are open."""
+        key = (tenant_id, trigger, actor)
+        known = self._by_cause.get(key) or self.known.by_cause.get(key)
+        found = self.run(known) if known else None
+        return found if found is not None and is_open(found) else None
+
+    def refuse(self, unit: Unit, refusal: DvergrError) -> None:
+        """Notes that a unit is kept out, where it belongs to a Run that is there by now."""
+        if (run_id := of_run(unit)) is not None and self.run(run_id) is not None:
+            self.refused.append((unit, refusal))
 
     def lost(self, run_id: RunId) -> str | None:
         """Why some activity of the Run was kept out, None where none was."""
@@ -186,6 +203,8 @@ class Draft:
         self._places[message.id] = Place(message.tenant_id, message.room, root)
         if message.to == ACTIVITY:
             self._reports.add(message.id)
+        else:
+            self._new.add(message.id)
         self.rows.messages.append(messages.row(message, root))
         if message.facts:
             self.rows.facts.extend(self._new_facts(message))
@@ -245,15 +264,16 @@ class Draft:
 
     def keep(self) -> None:
         """Tells the memory what is committed now."""
-        for unit, refusal in self.refused:
-            self.known.lose(unit, refusal)
         self.known.rooms |= self._rooms
         for seat, member in self._stays.items():
             self.known.keep_stay(seat, member)
         self.known.keep_attention(self._attention)
         self.known.keep_places({at: place for at, place in self._places.items() if place and at not in self._reports})
+        self.known.keep_new(self._new)
         for run in self._runs.values():
             if run is not None:
                 self.known.keep_run(run)
+        for unit, refusal in self.refused:
+            self.known.lose(unit, refusal)
         for slot, holder in self.rows.slots.items():
             self.known.keep_slot(slot, holder)

@@ -6,7 +6,7 @@ rooms and who is in them it is complete, of messages and attention facts it hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import duckdb
@@ -61,6 +61,8 @@ class Known:
         self.rooms: dict[tuple[str, str], Room] = {}
         self.stays: dict[Seat, Member] = {}
         self.places: dict[MessageId, Place] = {}
+        self.caused: dict[MessageId, dict[str, RunId]] = {}
+        """By message and actor, the Runs caused so far, open or ended; for each message that it holds this is complete."""
         self.attention: dict[str, AttentionFact] = {}
         self.applied: set[str] = set()
         """Decisions among those that were carried out. A fact is forgotten after its decision, so for each this is exact."""
@@ -75,7 +77,7 @@ class Known:
         self.slot_of = {run_id: slot for slot, run_id in self.held.items()}
         self.rooms = {(room.tenant_id, room.name): room for room in rooms.stored(con)}
         self.stays = dict(rooms.open_stays(con))
-        self.places = {}
+        self.places, self.caused = {}, {}
         self.attention, self.applied = {}, set()
 
     def lose(self, unit: Unit, problem: BaseException) -> None:
@@ -91,6 +93,8 @@ class Known:
         else:
             self.open.pop(run.id, None)
             self.by_cause.pop(caused(run), None)
+        if run.trigger in self.caused:
+            self.caused[run.trigger][run.actor] = run.id
         if run.status.is_terminal:
             self.lost.pop(run.id, None)
 
@@ -108,6 +112,14 @@ class Known:
         if len(self.places) > 2 * PLACES_KEPT:
             for old in list(self.places)[:-PLACES_KEPT]:
                 del self.places[old]
+
+    def keep_new(self, messages: Iterable[MessageId]) -> None:
+        """Notes messages that are new, so that nothing was caused by them yet; forgets the oldest where they are too many."""
+        for message_id in messages:
+            self.caused.setdefault(message_id, {})
+        if len(self.caused) > 2 * PLACES_KEPT:
+            for old in list(self.caused)[:-PLACES_KEPT]:
+                del self.caused[old]
 
     def keep_stay(self, seat: Seat, member: Member | None) -> None:
         """Takes over who is in a room, None where the actor has left."""

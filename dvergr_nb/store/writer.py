@@ -31,7 +31,7 @@ Deliver = Callable[[Callable[[], None]], None]
 
 BATCH_UNITS: Final = 1_000
 BATCH_CHARACTERS: Final = 4_000_000
-TOLD_AT_ONCE: Final = 64
+TOLD_AT_ONCE: Final = 16
 """How many answers are told in one turn of the home loop, so that a large batch does not hold it."""
 COMMITS_PER_CHECKPOINT: Final = 500
 REOPEN_S: Final = 10.0
