@@ -567,6 +567,8 @@ var Said = class {
   #whole = null;
   #isLong = false;
   #isCurrent = false;
+  /** @type {unknown[]} what was drawn last */
+  #drawn = [];
   el;
   /**
    * @param {SaidWire} said
@@ -596,6 +598,7 @@ var Said = class {
   }
   /** @param {Place} place */
   update(place2) {
+    if (!this.#isNews(place2)) return;
     const { thread, isOpen: isOpen2, runs } = place2;
     attribute(this.el, "aria-level", thread ? 1 : 2);
     attribute(this.el, "aria-expanded", thread && thread.said.length + runs.length > 1 ? String(isOpen2) : null);
@@ -603,6 +606,18 @@ var Said = class {
     this.#drawEnds(thread, isOpen2);
     this.#drawRuns(isOpen2 || !thread ? runs : [], place2.queue);
     this.#drawState(thread && !isOpen2 ? runs : []);
+  }
+  /**
+   * Rows are replaced when they change, so most of a long list is known to be as it was.
+   * @param {Place} place
+   */
+  #isNews({ runs, queue, thread, isOpen: isOpen2 }) {
+    const { presence, cancelling, refusals } = this.#link;
+    const facts = runs.flatMap((row) => [row, queue.get(row.id), cancelling.has(row.id), refusals.get(row.id)]);
+    const drawn = [presence, thread?.said.length, isOpen2, ...facts];
+    const isNews = drawn.length !== this.#drawn.length || drawn.some((fact, index) => fact !== this.#drawn[index]);
+    this.#drawn = drawn;
+    return isNews;
   }
   /** What changes by itself: digits. */
   count() {
@@ -1062,15 +1077,17 @@ var List = class {
 };
 var byNews = (one, other) => lastOf(other).at - lastOf(one).at;
 function place(parent, wanted) {
-  const keep = new Set(wanted);
-  for (const node of [...parent.children]) if (!keep.has(
-    /** @type {HTMLElement} */
-    node
-  )) node.remove();
-  wanted.forEach((node, index) => {
-    if (parent.children[index] !== node) parent.insertBefore(node, parent.children[index] ?? null);
-  });
-  attribute(parent, "data-empty", wanted.length === 0);
+  const keep = new Set(
+    /** @type {Node[]} */
+    wanted
+  );
+  for (const node of [...parent.childNodes]) if (!keep.has(node)) node.remove();
+  let at = parent.firstChild;
+  for (const node of wanted) {
+    if (at !== node && at?.nextSibling === node) at = node;
+    if (at === node) at = at.nextSibling;
+    else parent.insertBefore(node, at);
+  }
 }
 
 // src/room_view/present.js

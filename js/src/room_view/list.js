@@ -1,6 +1,6 @@
 // The messages by thread. One tab stop; arrows move, Enter opens and folds, Escape leaves. Of a folded thread only its head exists.
 
-import { attribute, button, make } from '../shared/dom.js';
+import { button, make } from '../shared/dom.js';
 import { isLive } from '../shared/status.js';
 import { Order } from './order.js';
 import { Said } from './said.js';
@@ -313,10 +313,12 @@ const byNews = (one, other) => lastOf(other).at - lastOf(one).at;
  * @param {HTMLElement[]} wanted
  */
 function place(parent, wanted) {
-  const keep = new Set(wanted);
-  for (const node of [...parent.children]) if (!keep.has(/** @type {HTMLElement} */ (node))) node.remove();
-  wanted.forEach((node, index) => {
-    if (parent.children[index] !== node) parent.insertBefore(node, parent.children[index] ?? null);
-  });
-  attribute(parent, 'data-empty', wanted.length === 0);
+  const keep = new Set(/** @type {Node[]} */ (wanted));
+  for (const node of [...parent.childNodes]) if (!keep.has(node)) node.remove();
+  let at = parent.firstChild;
+  for (const node of wanted) {
+    if (at !== node && at?.nextSibling === node) at = node; // what stood here stands further down: it is moved in its turn
+    if (at === node) at = at.nextSibling;
+    else parent.insertBefore(node, at);
+  }
 }

@@ -47,6 +47,8 @@ export class Said {
   #whole = null;
   #isLong = false;
   #isCurrent = false;
+  /** @type {unknown[]} what was drawn last */
+  #drawn = [];
   el;
 
   /**
@@ -79,6 +81,7 @@ export class Said {
 
   /** @param {Place} place */
   update(place) {
+    if (!this.#isNews(place)) return;
     const { thread, isOpen, runs } = place;
     attribute(this.el, 'aria-level', thread ? 1 : 2);
     attribute(this.el, 'aria-expanded', thread && thread.said.length + runs.length > 1 ? String(isOpen) : null);
@@ -86,6 +89,19 @@ export class Said {
     this.#drawEnds(thread, isOpen);
     this.#drawRuns(isOpen || !thread ? runs : [], place.queue);
     this.#drawState(thread && !isOpen ? runs : []);
+  }
+
+  /**
+   * Rows are replaced when they change, so most of a long list is known to be as it was.
+   * @param {Place} place
+   */
+  #isNews({ runs, queue, thread, isOpen }) {
+    const { presence, cancelling, refusals } = this.#link;
+    const facts = runs.flatMap((row) => [row, queue.get(row.id), cancelling.has(row.id), refusals.get(row.id)]);
+    const drawn = [presence, thread?.said.length, isOpen, ...facts];
+    const isNews = drawn.length !== this.#drawn.length || drawn.some((fact, index) => fact !== this.#drawn[index]);
+    this.#drawn = drawn;
+    return isNews;
   }
 
   /** What changes by itself: digits. */
