@@ -72,7 +72,7 @@ def _outcome(draft: Draft, unit: Unit) -> Outcome:
     try:
         return decided(draft, unit)
     except DvergrError as refusal:
-        draft.refused.append((unit, refusal))
+        draft.refuse(unit, refusal)
         return refusal
 
 

@@ -29,16 +29,28 @@ class Faulty:
         self.con = con
         self.refuse: Refuse = lambda *_: None
         self.seen: list[str] = []
+        self.has_failed = False
+        """Whether the store itself has refused something, as an id that is there already."""
 
     def execute(self, statement: str, values: Any = None) -> duckdb.DuckDBPyConnection:
         self.meet(statement, values)
-        return self.con.execute(statement, values)
+        with self.watched():
+            return self.con.execute(statement, values)
 
     def appender(self, table: str) -> FaultyAppender:
         return FaultyAppender(self, table)
 
     def close(self) -> None:
         self.con.close()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Notes an error of the store itself."""
+        try:
+            yield
+        except duckdb.Error:
+            self.has_failed = True
+            raise
 
     def meet(self, text: str, values: Any) -> None:
         if text == "ROLLBACK" or text.lstrip().startswith("SELECT"):
@@ -65,7 +77,8 @@ class FaultyAppender:
     def flush(self) -> None:
         self.owner.meet(f"APPEND {self.table}", [value for row in self.rows for value in row])
         self.rows.clear()
-        self.real.flush()
+        with self.owner.watched():
+            self.real.flush()
 
     def clear(self) -> None:
         self.rows.clear()

@@ -15,7 +15,8 @@ from tests.store.making import ids, now
 
 def room(name: str = "lab", **facts: Any) -> OpenRoom:
     """A room of tenant `t`."""
-    return OpenRoom(room=Room(**({"tenant_id": "t", "name": name, "title": name, "created_at": now()} | facts)))
+    known: dict[str, Any] = {"tenant_id": "t", "name": name, "title": name, "created_at": now()}
+    return OpenRoom(room=Room(**(known | facts)))
 
 
 def join(actor: str = "ann", **facts: Any) -> Join:
@@ -26,7 +27,8 @@ def join(actor: str = "ann", **facts: Any) -> Join:
 
 def leave(actor: str = "ann", **facts: Any) -> Leave:
     """The end of a stay in room `main`."""
-    return Leave(**({"tenant_id": "t", "room": "main", "actor": actor, "at": now()} | facts))
+    known: dict[str, Any] = {"tenant_id": "t", "room": "main", "actor": actor, "at": now()}
+    return Leave(**(known | facts))
 
 
 def ready(about: Message, actor: str = "ann", **facts: Any) -> AttentionFact:

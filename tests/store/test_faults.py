@@ -133,8 +133,8 @@ def _mark_of(unit: Unit) -> str:
             return room.title
         case Join(member=Member(actor=actor)) | Leave(actor=actor):
             return actor
-        case Attend(facts=(first, *_)):
-            return first.id
+        case Attend(facts=facts):
+            return facts[0].id
         case Post(message=message) | Record(message=message):
             return message.id
         case Admit(run=run):

@@ -11,7 +11,7 @@ import pytest
 from dvergr_nb.errors import BadInput, BadMessage, BadRun, RoomDiffers, ThreadBusy
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.operation import Admit, Admitted, Joined, Left, Moved, Opened, Post, Resume
+from dvergr_nb.records.operation import Admit, Admitted, Joined, Left, Moved, Opened, Post, Resume, Unit
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.run import Reason, RunStatus
 from dvergr_nb.store.connect import Instance
@@ -93,7 +93,12 @@ def test_joining_and_leaving_in_one_batch_do_what_they_do_one_by_one(store: Stor
     before = join("old")
     done(store, before)
     at = now()
-    units = [leave("old", at=at), join("old", joined_at=at), leave("old", at=at), join("old", joined_at=at, program="p")]
+    units: list[Unit] = [
+        leave("old", at=at),
+        join("old", joined_at=at),
+        leave("old", at=at),
+        join("old", joined_at=at, program="p"),
+    ]
     assert together(store, [*units, join("new"), join("new", program="q"), leave("new", at=at), leave("new")]) == [
         Left(was_there=True),
         Joined(inserted=True),
@@ -133,7 +138,7 @@ def test_a_batch_of_stays_that_fails_once_costs_nobody_anything() -> None:
         one.together([join("old"), join("other")])
         one.faulty.refuse = lambda at, *_: constraint() if at == 4 else None
         one.faulty.seen.clear()
-        units = [leave("old"), join("old"), join("new"), leave("other")]
+        units: list[Unit] = [leave("old"), join("old"), join("new"), leave("other")]
         assert one.together(units) == [
             Left(was_there=True),
             Joined(inserted=True),

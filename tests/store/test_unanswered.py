@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Admit
 from dvergr_nb.records.room import Unanswered
 from dvergr_nb.store.store import Store
@@ -51,14 +50,12 @@ def test_neither_the_person_nor_a_reserved_address_is_to_answer(store: Store) ->
 
 
 def test_messages_from_before_or_after_its_stays_are_not_an_actors_to_answer(store: Store) -> None:
-    about: list[Message] = []
     at = now()
-    for second in range(7):
-        about.append(message(created_at=at + dt.timedelta(seconds=second), sender="user", to="ann" if second % 2 else None))
 
     def when(second: float) -> dt.datetime:
         return at + dt.timedelta(seconds=second)
 
+    about = [message(created_at=when(n), sender="user", to="ann" if n % 2 else None) for n in range(7)]
     post(store, *about)
     done(store, join(joined_at=when(1)))
     done(store, leave(at=when(2)))

@@ -325,6 +325,18 @@ def test_a_run_whose_activity_was_lost_does_not_end_as_completed(store: Store) -
     assert store.run(unit.run.id) == lost.run
 
 
+def test_what_a_run_loses_in_the_transaction_that_admits_it_is_not_forgotten(store: Store) -> None:
+    unit = admit()
+    together(store, [unit, said(unit.run, room="elsewhere")])
+    assert done(store, end(unit.run)).run.reason == "record-lost"
+
+
+def test_what_was_refused_before_a_run_was_there_is_none_of_its_losses(store: Store) -> None:
+    unit = admit()
+    together(store, [said(unit.run), unit])
+    assert done(store, end(unit.run)).run.status is RunStatus.COMPLETED
+
+
 def test_an_end_that_became_record_lost_is_answered_again_with_its_row(store: Store) -> None:
     unit = admit()
     done(store, unit)
