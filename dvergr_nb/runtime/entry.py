@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import datetime as dt
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -101,7 +102,6 @@ class Entry:
         self.token = CancelToken()
         self.thread_root_id: MessageId = run.trigger
         self.home_context = contextvars.copy_context()
-        self.prints = Prints(tools.home, self.record_text, self._heard)
         self.watch = Watch(tools.home, limits)
         self.task: asyncio.Task[None] | None = None
         self.over = False
@@ -120,6 +120,11 @@ class Entry:
         self._dropped = 0
         self._steps = 0
         self._counting = threading.Lock()
+
+    @functools.cached_property
+    def prints(self) -> Prints:
+        """What it prints; made when it begins, for thousands may wait."""
+        return Prints(self.tools.home, self.record_text, self._heard)
 
     # What others see -----------------------------------------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from dvergr_nb.errors import RunCancelled, RunFailed, RunWaiting
 from dvergr_nb.ids import RunId, short
@@ -15,6 +17,9 @@ from dvergr_nb.records.text import printable
 from dvergr_nb.runtime import context
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.ports import Noted
+
+_TELLING: Final = threading.Lock()
+"""Held while an outcome and the future that tells of it are brought together; for moments only, so one serves all."""
 
 
 class Desk(Protocol):
@@ -57,10 +62,10 @@ class RunHandle:
         self._desk = desk
         self._noted: Noted | None = None
         self._not_asked_yet: Future[Answer] | None = None
-        self.ready: Future[None] = Future()
-        """Set on the home loop, when the Run is admitted or refused."""
         self.is_heard = False
         """Whether somebody waits for the admission and will tell why it was refused."""
+        self._is_ready = False
+        self._lost: BaseException | None = None
         self._done: Future[Run] = Future()
         self._value: Any = None
         self._problem: BaseException | None = None
@@ -104,6 +109,30 @@ class RunHandle:
     def admitted(self) -> Admission:
         """Await it to know that the Run is durable; raises `ThreadBusy` and the like where it was refused."""
         return Admission(self)
+
+    @functools.cached_property
+    def ready(self) -> Future[None]:
+        """Set on the home loop, when the Run is admitted or refused; made where somebody waits for it."""
+        ready: Future[None] = Future()
+        self._tell_ready(ready)
+        return ready
+
+    def _tell_ready(self, ready: Future[None]) -> None:
+        with _TELLING:
+            if ready.done() or not self._is_ready:
+                return
+            if self._lost is None:
+                ready.set_result(None)
+            else:
+                ready.set_exception(self._lost)
+
+    def _set_ready(self, lost: BaseException | None) -> None:
+        with _TELLING:
+            if self._is_ready:
+                return
+            self._is_ready, self._lost = True, lost
+        if (ready := self.__dict__.get("ready")) is not None:
+            self._tell_ready(ready)
 
     @property
     def is_done(self) -> bool:
@@ -185,14 +214,13 @@ class RunHandle:
 
     def settle_admitted(self) -> None:
         """Admitted: its row is durable."""
-        if not self.ready.done():
-            self.ready.set_result(None)
+        self._set_ready(None)
 
     def settle_lost(self, problem: BaseException) -> None:
         """Not admitted, or its end cannot be known here any more: whoever waits for either is told why."""
-        for future in (self.ready, self._done):
-            if not future.done():
-                future.set_exception(problem)
+        self._set_ready(problem)
+        if not self._done.done():
+            self._done.set_exception(problem)
 
     def settle(self, run: Run, value: Any = None, problem: BaseException | None = None) -> None:
         """Ended, or waiting."""

@@ -163,7 +163,8 @@ class Supervisor:
         self._asked.discard(entry)
         self._unqueue(entry)
         if not entry.handle.is_heard:
-            log.warning("Run of %r was not admitted: %s", entry.row.name, problem)
+            level = logging.DEBUG if isinstance(problem, SessionClosed) else logging.WARNING
+            log.log(level, "Run of %r was not admitted: %s", entry.row.name, problem)
         known = problem if isinstance(problem, DvergrError) else StoreFailed("", f"the store refused the Run: {problem!r}")
         entry.handle.settle_lost(known)
         self._closing.lost(entry)
