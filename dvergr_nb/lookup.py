@@ -74,12 +74,17 @@ class Lookup:
         piece = mended(ref.strip().lower())
         if is_id(piece) and self.row_of(RunId(piece)) is not None:
             return RunId(piece)
-        fits = self.store.ids_like(piece) if piece else ()
+        fits = self._ids_like(piece) if piece else []
         if len(fits) == 1:
             return fits[0]
         if fits:
             raise AmbiguousRun(ref, fits)
         raise NoSuchRun(mended(ref), self.store.nearest_ids(piece) if piece else ())
+
+    def _ids_like(self, piece: str) -> list[RunId]:
+        """Those that are queued have no row yet."""
+        queued = [run.id for run in self._supervisor.queued() if run.id.startswith(piece) or run.id.endswith(piece)]
+        return list(dict.fromkeys([*queued, *self.store.ids_like(piece)]))
 
     def details(self, run_id: RunRef) -> Timeline:
         """What a Run did and when, for its card. Reads the store."""
@@ -108,6 +113,11 @@ class Lookup:
         return list(self.store.causes(self.resolve(run_id)))
 
     def unanswered(self, room: str | None = None, limit: int = 100) -> list[Unanswered]:
-        """Messages that were given to an actor and that no Run answers, oldest first. They are never started by themselves."""
+        """Messages that were given to an actor and that no Run answers, oldest first. They are never started by themselves.
+
+        Those that are queued here will be answered, so they are not among them.
+        """
         self._check_open()
-        return list(self.store.unanswered(room, limit))
+        queued = {(run.trigger, run.actor) for run in self._supervisor.queued(room)}
+        found = self.store.unanswered(room, limit + len(queued))
+        return [each for each in found if (each.message.id, each.actor) not in queued][:limit]

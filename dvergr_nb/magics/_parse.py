@@ -45,12 +45,13 @@ class Parser(argparse.ArgumentParser):
         words = text.split()
         taken = 0
         while taken < len(words) and words[taken].startswith("-") and words[taken] != "--":
-            taken += 2 if self._takes_value(words[taken]) else 1
+            taken += 2 if self.takes_value(words[taken]) else 1
         rest = text.split(None, taken)[taken] if taken < len(words) else ""
         given = self.line(" ".join(words[:taken]))
         return Line(given.raw, is_silent, given.help), rest
 
-    def _takes_value(self, word: str) -> bool:
+    def takes_value(self, word: str) -> bool:
+        """Whether the word is an option after which its value stands."""
         action = self._option_string_actions.get(word)
         return action is not None and action.nargs != 0
 

@@ -1,10 +1,10 @@
-"""Tab after our magics: ids of Runs, rooms, options, statuses, commands."""
+"""Tab after our magics: ids of Runs, rooms, actors, options, statuses, commands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
@@ -12,12 +12,15 @@ from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import short
 from dvergr_nb.magics import place
+from dvergr_nb.magics.looking import STATUSES
 from dvergr_nb.magics.magics import PARSERS
 from dvergr_nb.magics.tables import plain
-from dvergr_nb.records.query import DURABLE
-from dvergr_nb.records.run import Run, RunKind
+from dvergr_nb.records.run import Run, RunKind, RunStatus
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.speaking import ON_BUSY
 from dvergr_nb.session import Session
+
+T = TypeVar("T")
 
 RUNS_OFFERED: Final = 50
 LINE: Final = re.compile(r"^\s*%{1,2}(?P<magic>\w+)\s(?P<words>.*)$", re.DOTALL)
@@ -63,7 +66,8 @@ class Completion:
     def _offers(self, magic: str, before: list[str], token: str) -> Iterable[Offer]:
         if token.startswith("-"):
             return [Offer(name, "option") for name in PARSERS[magic].options()]
-        source = AFTER_OPTION.get(before[-1] if before else "") or OF_MAGIC.get(magic)
+        last = before[-1] if before else ""
+        source = AFTER_OPTION.get(last) if PARSERS[magic].takes_value(last) else OF_MAGIC.get(magic)
         return source(self._shell.user_ns, before) if source is not None else []
 
 
@@ -81,12 +85,36 @@ def _runs(names: Mapping[str, Any], _before: list[str]) -> Iterable[Offer]:
 
 def _rooms(_names: Mapping[str, Any], _before: list[str]) -> Iterable[Offer]:
     session = _open()
-    rooms = [session.room, *(run.room for run in _known())] if session is not None else []
+    if session is None:
+        return []
+    opened = _asked(session.store.rooms)
+    rooms = [session.room, *(room.name for room in opened), *(run.room for run in _known())]
     return [Offer(room, "room") for room in dict.fromkeys(rooms)]
 
 
+def _present(_names: Mapping[str, Any], before: list[str]) -> Iterable[Offer]:
+    """Who can be spoken to in the room that is named, else in the session's."""
+    session = _open()
+    if session is None or _words(before):
+        return []
+    room = before[before.index("--room") + 1] if "--room" in before[:-1] else session.room
+    there = {each.actor: each.program for each in session.rooms.present(room)}
+    known = {**dict.fromkeys(session.rooms.built_in, "built in"), **there}
+    return [Offer(actor, program) for actor, program in known.items()]
+
+
+def _words(before: list[str]) -> list[str]:
+    """Those that are neither options nor their values."""
+    values = {at + 1 for at, word in enumerate(before) if PARSERS["turn"].takes_value(word)}
+    return [word for at, word in enumerate(before) if at not in values and not word.startswith("-")]
+
+
+def _on_busy(_names: Mapping[str, Any], _before: list[str]) -> Iterable[Offer]:
+    return [Offer(how, "what becomes of it") for how in ON_BUSY]
+
+
 def _statuses(_names: Mapping[str, Any], _before: list[str]) -> Iterable[Offer]:
-    return [Offer(status, "status") for status in DURABLE]
+    return [Offer(status, "status") for status in STATUSES]
 
 
 def _kinds(_names: Mapping[str, Any], _before: list[str]) -> Iterable[Offer]:
@@ -115,11 +143,15 @@ AFTER_OPTION: Final[dict[str, Source]] = {
     "--actor": _actors,
     "--tag": _tags,
     "--tree": _runs,
+    "--thread": _runs,
+    "--on-busy": _on_busy,
 }
 OF_MAGIC: Final[dict[str, Source]] = {
     "card": _runs,
     "cancel": _runs,
     "activity": _runs,
+    "turn": _present,
+    "room": _rooms,
     "runs": _rooms,
     "board": _rooms,
     "dvergr": _commands,
@@ -143,11 +175,17 @@ def _open() -> Session | None:
 
 
 def _known() -> list[Run]:
-    """The newest Runs. Where the store cannot answer, Tab offers none; whoever types on is told why."""
+    """Those that are queued, and the newest on record."""
     session = _open()
     if session is None:
         return []
+    queued = [run for run in session.active_runs() if run.status is RunStatus.QUEUED]
+    return [*queued, *_asked(lambda: session.runs(limit=RUNS_OFFERED))]
+
+
+def _asked(read: Callable[[], Sequence[T]]) -> Sequence[T]:
+    """Where the store cannot answer, Tab offers nothing; whoever types on is told why."""
     try:
-        return session.runs(limit=RUNS_OFFERED)
+        return read()
     except DvergrError:
         return []

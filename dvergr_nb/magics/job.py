@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Final
 
 from dvergr_nb.actors.cell import cell_job, compiled
@@ -14,14 +12,12 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import short
 from dvergr_nb.magics._interrupt import held
 from dvergr_nb.magics._parse import Line, Parser, seconds, variable
-from dvergr_nb.records.operation import Answer
+from dvergr_nb.magics._waiting import DURABLE_S, is_settled
 from dvergr_nb.records.run import RunKind
 from dvergr_nb.records.text import first_line
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.session import JOB_ACTOR
 
-ADMISSION_S: Final = 10.0
-"""How long the magic waits for the row. After it the Run stays queued and begins when its row is durable."""
 LABEL_CHARS: Final = 60
 
 
@@ -80,31 +76,23 @@ def _python(shell: Any, cell: str) -> str:
         raise BadInput(f"line {problem.lineno} of the cell: {problem.msg}") from None
 
 
-def admitted(begin: Callable[[], RunHandle], limit_s: float = ADMISSION_S) -> RunHandle:
+def admitted(begin: Callable[[], RunHandle], limit_s: float = DURABLE_S) -> RunHandle:
     """Begins a Run and waits until the writer thread has answered; an interrupt meanwhile cancels the Run."""
-    answers: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
     begun: list[RunHandle] = []
     try:
         with held():
-            begun.append(begin())
-            begun[0].is_heard = True
-            begun[0].admission.add_done_callback(answers.put)
-        _wait(begun[0], answers, limit_s)
+            begun.append(handle := begin())
+            handle.is_heard = True
+        if is_settled(handle.admission, limit_s):
+            handle.absorb(handle.admission.result())
+        else:
+            _say_late(handle, limit_s)
     except KeyboardInterrupt:
         with held():
-            for handle in begun:
-                handle.cancel()
+            for each in begun:
+                each.cancel()
         raise
     return begun[0]
-
-
-def _wait(handle: RunHandle, answers: queue.SimpleQueue[Future[Answer]], limit_s: float) -> None:
-    try:
-        answer = answers.get(timeout=limit_s)
-    except queue.Empty:
-        _say_late(handle, limit_s)
-    else:
-        handle.absorb(answer.result())
 
 
 def _say_late(handle: RunHandle, limit_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Magics that look: `%runs`, `%card`, `%board`, `%activity`, `%%runsql`."""
+"""Magics that look at Runs: `%runs`, `%card`, `%board`, `%activity`, `%%runsql`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from dvergr_nb.magics._parse import Line, Parser, seconds, variable, whole
 from dvergr_nb.magics.tables import RunTable
 from dvergr_nb.magics.told import told
 from dvergr_nb.records.query import DURABLE, RUNS_LIMIT
+from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped
+from dvergr_nb.session import Session
 
 RUN_HELP: Final = "a variable that holds a Run, an id, or the beginning or ending of one"
+QUEUED: Final = RunStatus.QUEUED.value
+STATUSES: Final = (QUEUED, *DURABLE)
 SPANS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 SQL_LIMIT_S: Final = 30.0
 
@@ -26,10 +30,10 @@ SQL_LIMIT_S: Final = 30.0
 
 def runs_parser() -> Parser:
     """What stands behind `%runs`."""
-    described = Parser("%runs", "Runs on record, newest first, as a table; .df() gives the frame with all columns.")
+    described = Parser("%runs", "Runs, newest first, as a table; .df() gives the frame of those on record with all columns.")
     described.add_argument("room", nargs="?", metavar="ROOM", help="only this room; all rooms unless given")
     described.add_argument("--actor", help="only Runs of this actor")
-    described.add_argument("--status", choices=DURABLE, metavar="STATUS", help=", ".join(DURABLE))
+    described.add_argument("--status", choices=STATUSES, metavar="STATUS", help=", ".join(STATUSES))
     described.add_argument("--kind", help="for instance workflow or agent-turn")
     described.add_argument("--tree", metavar="RUN", help="this Run and all below it; goes with ROOM and --limit only")
     described.add_argument("--since", metavar="WHEN", help="30m, 2h, 1d, or a time such as 2026-05-01T12:00 (UTC)")
@@ -50,17 +54,35 @@ def runs(shell: Any, given: Line) -> RunTable:
         "tree": None if given.tree is None else refs.run_id(session, shell.user_ns, given.tree),
         "limit": given.limit,
     }
-    found = session.runs(refs.room(session, given.room), **filters)
+    found = _found(session, refs.room(session, given.room), filters)
     is_narrowed = given.room or any(filters[name] for name in filters if name != "limit")
     nothing = "no Runs that fit" if is_narrowed else "no Runs yet; start one with %%job or d.job(…)"
     return RunTable(found, lambda: frame_of(found), nothing)
 
 
+def _found(session: Session, room: str | None, filters: dict[str, Any]) -> list[Run]:
+    """First those that wait for their actor, which have no row yet, then those on record."""
+    durable = [] if filters["status"] == QUEUED else session.runs(room, **filters)
+    if filters["status"] not in (None, QUEUED) or filters["tree"] is not None:
+        return durable
+    queued = [run for run in session.active_runs(room) if run.status is RunStatus.QUEUED and _fits(run, filters)]
+    known = {run.id for run in durable}
+    return [*(run for run in reversed(queued) if run.id not in known), *durable][: filters["limit"]]
+
+
+def _fits(run: Run, filters: dict[str, Any]) -> bool:
+    """As the store narrows what is on record."""
+    actor, kind, tag, since = (filters[name] for name in ("actor", "kind", "tag", "since"))
+    is_of = actor in (None, run.actor) and kind in (None, run.kind)
+    return is_of and (tag is None or tag in run.tags) and (since is None or run.started_at >= since)
+
+
 def frame_of(listed: list[Any]) -> Any:
-    """These Runs as a DataFrame, in this order, as they stand on record now."""
+    """These Runs as a DataFrame, in this order, as they stand on record now; those that are queued have no row yet."""
     since = min((run.started_at for run in listed), default=None)
     frame = KERNEL.current().frame("runs", since=since, limit=None if listed else 1)
-    return frame.set_index("id", drop=False).loc[[run.id for run in listed]].reset_index(drop=True)
+    rows = frame.set_index("id", drop=False)
+    return rows.loc[[run.id for run in listed if run.id in rows.index]].reset_index(drop=True)
 
 
 def moment(text: str, now: Any) -> dt.datetime:

@@ -10,12 +10,14 @@ from IPython.core.magic import Magics, cell_magic, line_cell_magic, line_magic, 
 from traitlets import Unicode, observe
 
 from dvergr_nb.api import KERNEL
-from dvergr_nb.magics import acting, job, looking, place
+from dvergr_nb.magics import acting, job, looking, place, rooming, turn
 from dvergr_nb.magics._parse import Line, Parser
 
 PARSERS: Final[dict[str, Parser]] = {
     "dvergr": place.parser(),
+    "turn": turn.parser(),
     "job": job.parser(),
+    "room": rooming.parser(),
     "runs": looking.runs_parser(),
     "card": looking.card_parser(),
     "board": looking.board_parser(),
@@ -24,14 +26,14 @@ PARSERS: Final[dict[str, Parser]] = {
     "runsql": looking.runsql_parser(),
 }
 """Every magic and how its line reads."""
-ALONE: Final = ("dvergr", "runs", "board")
+ALONE: Final = ("dvergr", "room", "runs", "board")
 """Those that may stand without anything behind them; IPython takes a semicolon there for a part of the name."""
 SETTINGS: Final = ("path", "tenant_id", "user_id", "room")
 
 
 @magics_class
 class DvergrMagics(Magics):
-    """Runs: start, watch, cancel and ask about work that does not hold the prompt."""
+    """Runs and rooms: start, say, watch, cancel and ask about work that does not hold the prompt."""
 
     path = Unicode("", help="The store opened at first use; empty: .dvergr/store.duckdb").tag(config=True)
     tenant_id = Unicode("", help="Whose Runs these are, in stores opened from now on; empty: the user's").tag(config=True)
@@ -41,7 +43,7 @@ class DvergrMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         for name in ALONE:
-            self.magics["line"][f"{name};"] = _silenced(getattr(self, name))
+            self.magics["line"][f"{name};"] = _silenced(self.magics["line"][name])
         self._take_settings()
 
     @observe(*SETTINGS)
@@ -56,6 +58,18 @@ class DvergrMagics(Magics):
     def dvergr(self, line: str) -> Any:
         """Where the store is, who I am and what lives; `%dvergr --help` lists what else it can do."""
         return _answer(PARSERS["dvergr"].line(line), lambda given: place.dvergr(self.shell, given))
+
+    @no_var_expand
+    @cell_magic
+    def turn(self, line: str, cell: str) -> Any:
+        """Says the cell to an actor and gives the prompt back."""
+        return _answer(PARSERS["turn"].line(line), lambda given: turn.turn(self.shell, given, cell))
+
+    @no_var_expand
+    @line_magic("room")  # type: ignore[arg-type]  # IPython's
+    def show_room(self, line: str) -> Any:
+        """A live view of a room; the setting of that name says which one it is unless told otherwise."""
+        return _answer(PARSERS["room"].line(line), rooming.room)
 
     @no_var_expand
     @cell_magic

@@ -8,21 +8,24 @@ from typing import Any, Final
 from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import short
-from dvergr_nb.magics import doctor
+from dvergr_nb.magics import doctor, refs
 from dvergr_nb.magics._parse import Line, Parser
 from dvergr_nb.magics.tables import Lines, aligned, live_word, plain
-from dvergr_nb.records.run import LiveRun, checked_word
+from dvergr_nb.records.run import LiveRun
+from dvergr_nb.runtime.room import Room
 from dvergr_nb.session import DEFAULT_PATH, Session
 
 COMMANDS: Final = {
     "connect": "connect PATH: open the store at PATH (made where there is none) and close the one that is open",
-    "room": "room NAME: the room of Runs that name none",
+    "room": "room NAME: the room of Runs that name none, made where there is none",
     "close": "close [--now]: close the store; --now also with live Runs, which end failed, orphaned",
     "doctor": "doctor: what stands well and what to do about the rest",
     "compact": "compact: give the disk back what the store no longer needs",
 }
 TAKES: Final = {"connect": "a path", "room": "a name"}
 LIVE_SHOWN: Final = 20
+ROOMS_SHOWN: Final = 10
+UNANSWERED_COUNTED: Final = 1_000
 
 
 def parser() -> Parser:
@@ -43,7 +46,8 @@ def dvergr(shell: Any, given: Line) -> Lines:
             KERNEL.connect(given.value)
             return status()
         case "room":
-            KERNEL.current().room = checked_word(given.value, "room")
+            session = KERNEL.current()
+            session.room = refs.opened(session, given.value).name
             return status()
         case "close":
             return close(given.now)
@@ -76,11 +80,31 @@ def status() -> Lines:
     heading = [
         ("store", session.path),
         ("user", session.user_id if session.user_id == session.tenant_id else f"{session.user_id} of {session.tenant_id}"),
-        ("room", session.room),
+        ("room", plain(session.room)),
+        *_rooms(session),
         ("lives", f"{len(live)} Run{'' if len(live) == 1 else 's'}" if live else "nothing"),
     ]
     more = [f"… and {len(live) - LIVE_SHOWN} more; %board shows all"] if len(live) > LIVE_SHOWN else []
-    return Lines(*aligned(heading), *_live_lines(live[:LIVE_SHOWN]), *more)
+    return Lines(*aligned(heading), *_live_lines(live[:LIVE_SHOWN]), *more, *_unanswered(session))
+
+
+def _rooms(session: Session) -> list[tuple[str, str]]:
+    """The rooms that live here, and who takes part."""
+    rooms = session.rooms.live()
+    told = [("rooms" if not at else "", _takes_part(each)) for at, each in enumerate(rooms[:ROOMS_SHOWN])]
+    return [*told, ("", f"… and {len(rooms) - ROOMS_SHOWN} more")] if len(rooms) > ROOMS_SHOWN else told
+
+
+def _takes_part(room: Room) -> str:
+    here = ", ".join(plain(each.actor) for each in room.present()) or "nobody"
+    return f"{plain(room.name)}: " + ("closed" if room.is_closed else here)
+
+
+def _unanswered(session: Session) -> list[str]:
+    """What nobody works on, for instance because the kernel died."""
+    count = len(session.unanswered(limit=UNANSWERED_COUNTED))
+    many = f"{count:,} messages are" if count > 1 else "1 message is"
+    return [f"{many} unanswered: d.unanswered()"] if count else []
 
 
 def _live_lines(live: list[LiveRun]) -> list[str]:

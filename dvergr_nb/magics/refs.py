@@ -1,4 +1,4 @@
-"""What a person means by RUN: a variable of the notebook, an id, or a piece of one."""
+"""What a person means by RUN, ROOM and THREAD: a variable of the notebook, a name, an id, or a piece of one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dvergr_nb.errors import NotFound
-from dvergr_nb.ids import RunId
+from dvergr_nb.errors import NoSuchRun, NotFound, Refused
+from dvergr_nb.ids import MessageId, RunId, is_id
+from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.room import Room
+from dvergr_nb.runtime.rooms import OPEN_S
+from dvergr_nb.runtime.speaking import ThreadRef
 from dvergr_nb.session import Session
 
 ROOMS_AMONG: Final = 1_000
 ROOMS_NAMED: Final = 5
+SAID_AMONG: Final = 1_000
+"""Pieces of the ids of older messages are not looked for."""
 
 
 def run_id(session: Session, names: Mapping[str, Any], word: str) -> RunId:
@@ -36,12 +42,54 @@ def handle(session: Session, names: Mapping[str, Any], word: str) -> RunHandle:
 
 
 def room(session: Session, name: str | None) -> str | None:
-    """The room meant, None for all of them. Raises `NotFound` for one that has no Runs and is not the session's."""
+    """The room meant, None for all of them. Raises `NotFound` for one that was never opened, has no Runs and is not ours."""
     if name is None or name == session.room or session.active_runs(name) or session.runs(name, limit=1):
         return name
-    known = list(dict.fromkeys([session.room, *(run.room for run in session.runs(limit=ROOMS_AMONG))]))
+    if name in (opened := [each.name for each in session.store.rooms()]):
+        return name
+    known = list(dict.fromkeys([session.room, *opened, *(run.room for run in session.runs(limit=ROOMS_AMONG))]))
     nearest = difflib.get_close_matches(name, known, ROOMS_NAMED, 0.0)
     raise NotFound(f"no room {clipped(repr(name), 60)} in this store; rooms: {', '.join(map(repr, nearest))}")
+
+
+def opened(session: Session, name: str) -> Room:
+    """The live room of that name, made where there is none. Raises `Refused` where the disk does not answer in time."""
+    try:
+        return session.rooms.open(name)
+    except TimeoutError:
+        raise Refused(
+            f"room {clipped(repr(name), 60)} is not on record after {OPEN_S:g} s, the disk is behind; try again"
+        ) from None
+
+
+def thread(session: Session, names: Mapping[str, Any], where: Room, word: str) -> ThreadRef:
+    """The message or Run meant, whose thread is to go on. Raises `NotFound`, or `AmbiguousRun` where several Runs fit."""
+    held = names.get(word)
+    if isinstance(held, (RunHandle, Run, Message)):
+        return held
+    said = _messages(session, where, word.strip().lower())
+    try:
+        fits: list[ThreadRef] = [session.run(word), *said]
+    except NoSuchRun:
+        fits = [*said]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        ids = ", ".join(each if isinstance(each, str) else each.id for each in fits)
+        raise NotFound(f"{clipped(repr(word), 60)} fits {len(fits)} messages and Runs; type more of one: {ids}")
+    raise NotFound(
+        f"no Run and no message {clipped(repr(word), 60)}; %runs lists Runs, d.room({clipped(repr(where.name), 60)})"
+        ".messages() what was said"
+    )
+
+
+def _messages(session: Session, where: Room, piece: str) -> list[MessageId]:
+    """The message of that id, else the messages of the room whose ids begin or end so."""
+    if is_id(piece):
+        found = session.store.message(MessageId(piece))
+        return [] if found is None else [found.id]
+    said = where.messages(limit=SAID_AMONG) if piece else []
+    return [each.id for each in said if each.id.startswith(piece) or each.id.endswith(piece)]
 
 
 def _of_row(session: Session, row: Run) -> RunHandle:

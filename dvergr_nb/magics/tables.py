@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from dvergr_nb.ids import short
-from dvergr_nb.records.run import LiveRun, Run
+from dvergr_nb.records.run import LiveRun, Run, RunStatus
 from dvergr_nb.records.text import clipped, printable
 
 COLUMNS: Final = ("run", "status", "label", "actor", "room", "started (UTC)", "tags", "took")
@@ -62,7 +62,7 @@ def fields(run: Run) -> tuple[str, ...]:
         plain(run.label),
         plain(run.actor),
         plain(run.room),
-        f"{run.started_at:%Y-%m-%d %H:%M:%S}",
+        "" if run.status is RunStatus.QUEUED else f"{run.started_at:%Y-%m-%d %H:%M:%S}",
         plain(", ".join(run.tags)),
         took(run),
     )
@@ -93,7 +93,7 @@ def plain(text: str, limit: int = CELL_CHARS) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows as lines with their columns below each other."""
+    """The rows as lines with their columns below each other; no lines of no rows."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

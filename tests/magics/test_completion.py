@@ -53,7 +53,7 @@ def test_a_whole_id_is_offered_where_its_beginning_was_typed(two: Shell) -> None
     [
         ("%runs --st", ["--status"]),
         ("%runs --status f", ["failed"]),
-        ("%runs --status ", ["running", "waiting", "completed", "failed", "cancelled"]),
+        ("%runs --status ", ["queued", "running", "waiting", "completed", "failed", "cancelled"]),
         ("%runs l", ["lab"]),
         ("%board m", ["main"]),
         ("%cancel --room l", ["lab"]),
@@ -65,10 +65,27 @@ def test_a_whole_id_is_offered_where_its_beginning_was_typed(two: Shell) -> None
         ("%dvergr c", ["connect", "close", "compact"]),
         ("%dvergr room l", ["lab"]),
         ("%runsql --l", ["--limit-s"]),
+        ("%%turn ", ["echo"]),
+        ("%%turn --new-thread e", ["echo"]),
+        ("%%turn echo --on-busy ", ["steer", "queue", "refuse"]),
+        ("%%turn --room l", ["lab"]),
+        ("%%turn echo --thread b", ["b"]),
+        ("%room ", ["main", "lab"]),
     ],
 )
 def test_options_and_their_values_are_offered(two: Shell, typed: str, wanted: list[str]) -> None:
     assert sorted(offered(two, typed)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("typed", ["%%turn --key ech", "%%turn echo ech", "%%turn -o ech"])
+def test_actors_are_offered_only_where_one_is_named(two: Shell, typed: str) -> None:
+    assert "echo" not in offered(two, typed)
+
+
+def test_the_actors_of_the_room_that_is_named_are_offered(two: Shell) -> None:
+    two.cell("import dvergr_nb as d\nd.room('lab').join('tester', d.scripted('yes'));")
+    assert offered(two, "%%turn --room lab tes") == ["tester"]
+    assert "tester" not in offered(two, "%%turn tes")
 
 
 def test_only_the_first_line_of_a_cell_is_ours(two: Shell) -> None:

@@ -15,7 +15,8 @@ from dvergr_nb.records.event import Event
 from dvergr_nb.records.run import RunStatus
 from tests.magics.conftest import Shell
 
-NAMES = {"dvergr", "job", "runs", "card", "board", "cancel", "activity", "runsql", "dvergr;", "runs;", "board;"}
+WORDS = "dvergr turn room job runs card board cancel activity runsql dvergr; room; runs; board;"
+NAMES = set(WORDS.split())
 SLEEPER = "%%job -o r\nimport asyncio\nawait asyncio.sleep(60)"
 
 
