@@ -52,7 +52,8 @@ class Delivery:
         self.askers: dict[str, Future[Message]] = {}
         """Who waits for the one message to an address of its own."""
         self._roots: OrderedDict[MessageId, MessageId] = OrderedDict()
-        self._flights: dict[MessageId, Flight] = {}
+        self._flights: dict[MessageId, deque[Flight]] = {}
+        """By message: what is said twice under one key is on its way twice."""
         self._acts: deque[Act] = deque()
         self._is_going = False
 
@@ -68,7 +69,8 @@ class Delivery:
 
     def expect(self, message: Message, options: Options = PLAIN) -> Flight:
         """A message is given to the store. `landed` or `lost` follows."""
-        flight = self._flights[message.id] = Flight(message, self._recipients(message), options)
+        flight = Flight(message, self._recipients(message), options)
+        self._flights.setdefault(message.id, deque()).append(flight)
         for participant in flight.recipients:
             participant.coming += 1
         return flight
@@ -81,8 +83,7 @@ class Delivery:
 
     def lost(self, message: Message, why: BaseException) -> None:
         """The store has refused it."""
-        flight = self._flights.pop(message.id, None)
-        if flight is not None:
+        if (flight := self._first_flight(message.id)) is not None:
             for participant in flight.recipients:
                 participant.coming -= 1
             flight.landed.set_exception(why)
@@ -93,11 +94,21 @@ class Delivery:
         asker = self.askers.pop(message.to, None) if message.to is not None else None
         if asker is not None and not asker.done():
             asker.set_result(message)
-        if (flight := self._flights.pop(message.id, None)) is None:
+        if (flight := self._first_flight(message.id)) is None:
             return
         arrival = Arrival(message, root, flight.options)
         acts: list[Act] = [lambda each=each: self._hand_over(flight, each, arrival) for each in flight.recipients]  # type: ignore[misc]
         self.act(*acts, lambda: flight.landed.set_result(None))
+
+    def _first_flight(self, message_id: MessageId) -> Flight | None:
+        """Takes the one that the store has answered: it answers in the order in which it was asked."""
+        flights = self._flights.get(message_id)
+        if flights is None:
+            return None
+        first = flights.popleft()
+        if not flights:
+            del self._flights[message_id]
+        return first
 
     def _hand_over(self, flight: Flight, participant: Participant, arrival: Arrival) -> None:
         participant.coming -= 1

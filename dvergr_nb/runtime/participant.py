@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from dvergr_nb.errors import ThreadBusy
+from dvergr_nb.errors import RunCancelled, ThreadBusy
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import RESTART, Attention, AttentionFact
 from dvergr_nb.records.message import Message
@@ -49,6 +49,9 @@ class Turns(Protocol):
 
     def hold(self, holder: RunId, waits: Participant) -> None:
         """Has `freed` called once that Run has ended."""
+
+    def lives(self, run_id: RunId) -> bool:
+        """Whether that Run lives here, so that it will end by itself."""
 
     @property
     def is_admitting(self) -> bool:
@@ -163,12 +166,24 @@ class Participant:
             return
         turn.is_durable = True
         if turn.held_by is not None:
-            self._line.put_first([turn])
+            self._wait_for_thread(turn)
             return
         self._line.add(turn)
-        if self.is_gone or turn.entry.token.stop is not None:
+        if turn.entry.token.stop is not None:
             self.asked_to_stop(turn)
+        elif self.is_gone:
+            self._turns.stop(turn.entry, Reason.PARTICIPANT_LEFT)
         self.next()
+
+    def _wait_for_thread(self, turn: Turn) -> None:
+        """Waits until its thread is free; who was asked to stop does not wait for what only a person can decide."""
+        stop, holder = turn.entry.token.stop, turn.held_by
+        if stop is None or (holder is not None and self._turns.lives(holder)):
+            self._line.put_first([turn])
+            return
+        row = turn.entry.row
+        turn.entry.owner = None
+        self._turns.withdraw(turn.entry, RunCancelled(row.id, row.name, stop.reason))
 
     # Attention -------------------------------------------------------------------------------------------------------
 
@@ -258,6 +273,9 @@ class Participant:
     def freed(self, run_id: RunId) -> None:
         """A Run that may have held a thread has ended."""
         self._line.free(run_id)
+        for turn in self._line:
+            if turn.held_by is None and turn.entry.token.stop is not None:
+                self.asked_to_stop(turn)
         self.next()
 
     def leave(self) -> None:
@@ -280,7 +298,7 @@ class Participant:
     def refused(self, turn: Turn, problem: BaseException) -> bool:
         """Whether it goes on: a message whose thread somebody else has waits until that one is through with it."""
         self._let_go(turn)
-        waits = isinstance(problem, ThreadBusy) and not turn.refuses_to_wait and not self.is_gone
+        waits = isinstance(problem, ThreadBusy) and not turn.refuses_to_wait
         if waits and isinstance(problem, ThreadBusy):
             turn.held_by = RunId(problem.run_id)
             self.coming += 1

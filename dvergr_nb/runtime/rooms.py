@@ -225,6 +225,9 @@ class _Turns:
     def hold(self, holder: RunId, waits: Participant) -> None:
         self._rooms.hold(holder, waits)
 
+    def lives(self, run_id: RunId) -> bool:
+        return self._rooms.supervisor.live(run_id) is not None
+
     @property
     def is_admitting(self) -> bool:
         return self._room.shutting.admits
