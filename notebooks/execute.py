@@ -1,4 +1,4 @@
-"""Executes a notebook in a real kernel, into a file beside it, and lists the Runs that it made.
+"""Executes a notebook in a real kernel, into a file beside it, and lists the Runs that it made, store by store.
 
 python notebooks/execute.py notebooks/01_first_run.ipynb
 """
@@ -46,6 +46,12 @@ def runs_since(store: Path, start: dt.datetime) -> DataFrame:
     return DataFrame(made[made["created_at"] >= start].sort_values("created_at"))
 
 
+def stores_since(folder: Path, start: dt.datetime) -> list[Path]:
+    """The stores in the folder that were written to since `start`, by name; the last writes may be in a file beside one."""
+    changed = [path for path in folder.glob("*.duckdb*") if path.stat().st_mtime >= start.timestamp()]
+    return sorted({path.with_name(f"{path.name.partition('.')[0]}.duckdb") for path in changed})
+
+
 def listed(runs: DataFrame) -> str:
     """A Run a line: the end of its id, status, reason, seconds, label."""
     seconds = (runs["ended_at"] - runs["started_at"]).dt.total_seconds()
@@ -60,12 +66,12 @@ def main(name: str) -> int:
     """Executes the notebook and prints what came of it; gives the exit status."""
     notebook = Path(name).resolve()
     executed = notebook.with_suffix(".executed.ipynb")
-    store = notebook.parent / ".dvergr" / "store.duckdb"
     start = dt.datetime.now(dt.UTC)
     print(f"executing {os.path.relpath(notebook)}", flush=True)
     problem = execute(notebook, executed)
-    runs = runs_since(store, start)
-    print(f"\nit made {len(runs)} Runs, which are in {os.path.relpath(store)}:\n{listed(runs)}\n")
+    for store in stores_since(notebook.parent / ".dvergr", start):
+        runs = runs_since(store, start)
+        print(f"\nit made {len(runs)} Runs, which are in {os.path.relpath(store)}:\n{listed(runs)}\n")
     print(f"the executed notebook is {os.path.relpath(executed)}; open it with: bash notebooks/run --lab")
     if problem:
         print(f"\na cell failed:\n{problem}", file=sys.stderr)

@@ -13,6 +13,7 @@ from tests.rigs.notebook import write_notebook
 
 ADD = "import dvergr_nb as d\nawait d.job(lambda: 42, label='answer')"
 FAIL = "1 / 0"
+ELSEWHERE = "d.connect('.dvergr/other.duckdb')\nawait d.job(lambda: 43, label='another')"
 
 
 def execute(notebook: Path) -> subprocess.CompletedProcess[str]:
@@ -32,6 +33,14 @@ def test_executing_a_notebook_lists_the_runs_it_made_each_time_anew(tmp_path: Pa
         assert "add.executed.ipynb" in done.stdout
     (cell,) = json.loads((tmp_path / "add.executed.ipynb").read_text())["cells"]
     assert "".join(cell["outputs"][-1]["data"]["text/plain"]) == "42"
+
+
+def test_the_runs_are_listed_of_every_store_that_the_notebook_wrote_to(tmp_path: Path) -> None:
+    done = execute(write_notebook(tmp_path / "two.ipynb", [ADD, ELSEWHERE]))
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer, another = done.stdout.index("answer"), done.stdout.index("another")
+    assert "it made 1 Runs, which are in .dvergr/other.duckdb" in done.stdout[:another]
+    assert "it made 1 Runs, which are in .dvergr/store.duckdb" in done.stdout[another:answer]
 
 
 def test_a_failing_cell_is_told_and_what_was_reached_is_written(tmp_path: Path) -> None:
