@@ -7,6 +7,7 @@ from dvergr_nb.records.run import Run
 from dvergr_nb.runtime import obligation
 from dvergr_nb.runtime.body import Done, Outcome
 from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.handler import is_steerable
 from dvergr_nb.runtime.obligation import Obligations
 from dvergr_nb.runtime.reply import Handler
 
@@ -25,13 +26,14 @@ class Answering:
         self._obligations = Obligations()
 
     async def execute(self, ctx: Context) -> Outcome:
-        """Calls the handler. A turn without any text says so in its activity."""
+        """Calls the handler. A turn without any text says so in its activity; one of rounds has done that itself."""
         before = obligation.CURRENT.set(self._obligations)
         try:
             outcome = self._obligations.outcome(await self.handler(self._message, ctx))
         finally:
             obligation.CURRENT.reset(before)
-        if isinstance(outcome, Done) and outcome.reply is None and outcome.reason is None:
+        is_mute = isinstance(outcome, Done) and outcome.reply is None and outcome.reason is None
+        if is_mute and not is_steerable(self.handler):
             ctx.activity(NO_REPLY)
         return outcome
 
