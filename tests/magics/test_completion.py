@@ -69,7 +69,6 @@ def test_a_whole_id_is_offered_where_its_beginning_was_typed(two: Shell) -> None
         ("%%turn --new-thread e", ["echo"]),
         ("%%turn echo --on-busy ", ["steer", "queue", "refuse"]),
         ("%%turn --room l", ["lab"]),
-        ("%%turn echo --thread b", ["b"]),
         ("%room ", ["main", "lab"]),
     ],
 )

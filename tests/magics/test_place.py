@@ -11,6 +11,9 @@ import pytest
 from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import BadInput, NotAStore, Refused, SessionClosed, StoreBusy
 from dvergr_nb.magics import doctor
+from dvergr_nb.records.operation import Post
+from dvergr_nb.runtime.speaking import Said
+from dvergr_nb.session import Session
 from tests.magics.conftest import Shell
 
 HOLDER = """
@@ -42,10 +45,34 @@ def test_it_tells_store_user_room_and_what_lives(terminal: Shell, tmp_path: Path
     assert terminal.text("%dvergr").endswith("nothing")
 
 
+def test_it_tells_which_rooms_live_here_and_who_takes_part(terminal: Shell) -> None:
+    terminal.cell("import dvergr_nb as d\nd.room('lab').join('tester', d.scripted('yes'))\nd.room('other');")
+    terminal.cell("done = d.room('done')\nawait done.close()")
+    lines = terminal.text("%dvergr").splitlines()
+    assert lines[3:6] == ["rooms  lab: tester", "       other: nobody", "       done: closed"]
+
+
+def test_it_tells_how_many_messages_nobody_has_answered(terminal: Shell) -> None:
+    terminal.cell("%dvergr connect a.duckdb")
+    for count, said in [(1, "1 message is unanswered: d.unanswered()"), (2, "2 messages are unanswered: d.unanswered()")]:
+        unanswered(KERNEL.current(), f"m{count}")
+        assert terminal.text("%dvergr").splitlines()[-1] == said
+
+
+def unanswered(session: Session, text: str) -> None:
+    """A message to an actor whose kernel died before its Run was admitted."""
+    room = session.rooms.open("main")
+    if not session.store.members("main"):
+        room.join("tester", lambda _message: "yes")
+    message = room.speaking.message(Said(content=text, to="tester"))
+    session.store.submit(Post(message=message)).result(30)
+
+
 def test_the_room_can_be_changed(terminal: Shell) -> None:
     terminal.cell("%dvergr room lab")
     terminal.cell("%%job -o r\n1")
     assert terminal.value("r").row.room == "lab"
+    assert [room.name for room in KERNEL.current().store.rooms()] == ["lab"]
     assert isinstance(terminal.error(f"%dvergr room {'x' * 300}"), BadInput)
 
 

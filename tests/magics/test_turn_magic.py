@@ -13,9 +13,8 @@ from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import BadInput, DvergrError, NoSuchActor, NotFound, StoreFailed, ThreadBusy
 from dvergr_nb.ids import short
 from dvergr_nb.magics.turn import said
-from dvergr_nb.records.operation import Admit, Answer, Post, Unit
+from dvergr_nb.records.operation import Admit, Post
 from dvergr_nb.records.run import RunStatus
-from dvergr_nb.store.store import Store
 from tests.kernel.held import Held
 from tests.magics.conftest import Shell
 from tests.rigs.session import RefusingSession
@@ -28,12 +27,6 @@ async def slow(message, ctx):
     while not gate.is_set():
         await asyncio.sleep(0.01)
     return f"done {message.content}"
-async def reading(message, ctx):
-    said = [message.content]
-    while not gate.is_set():
-        said += [each.content for each in ctx.inbox.take()]
-        await asyncio.sleep(0.01)
-    return " then ".join(said + [each.content for each in ctx.inbox.take()])
 d.room().join("slow", slow);
 """
 
@@ -143,8 +136,7 @@ def test_a_mistake_says_nothing_to_anybody(slow: Shell, cell: str, kind: type[Dv
 
 
 def test_a_message_on_the_thread_of_a_running_turn_joins_it_and_says_so(slow: Shell) -> None:
-    slow.cell("d.room().join('reader', reading);")
-    slow.cell("import dvergr_nb as d\nd.room().join('echoing', d.echo(delay_ms=60_000));")
+    slow.cell("d.room().join('echoing', d.echo(delay_ms=60_000));")
     first = slow.value("%%turn echoing -o a\none")
     assert slow.printed("%%turn echoing -o b\ntwo").splitlines()[0] == f"joined Run {short(first.id)} (echoing)"
     assert slow.value("b") is first
@@ -233,28 +225,6 @@ def test_what_is_queued_here_is_not_unanswered(slow: Shell) -> None:
 # A disk that is slow or refuses --------------------------------------------------------------------------------------
 
 
-class HeldPosts(Held):
-    """Holds messages back that are stored without a Run, too."""
-
-    def _held(self, unit: Unit, then: Any = None) -> Any:
-        return super()._held(unit, then) if isinstance(unit, Admit) else self._posted(unit, then)
-
-    def _posted(self, unit: Unit, then: Any) -> Any:
-        if not isinstance(unit, Post):
-            return self._submit(unit, then)
-        from concurrent.futures import Future
-
-        answer: Future[Answer] = Future()
-
-        def later() -> None:
-            self.let_go_of.wait()
-            self._submit(unit, then).add_done_callback(lambda done: answer.set_result(done.result()))
-
-        threading.Thread(target=later, daemon=True).start()
-        self.asked.set()
-        return answer
-
-
 def pressing(disk: Held) -> None:
     """Interrupts the main thread once something waits for the disk."""
 
@@ -265,15 +235,10 @@ def pressing(disk: Held) -> None:
     threading.Thread(target=press, daemon=True).start()
 
 
-def held(store: Store) -> HeldPosts:
-    """From now on, a disk that does not answer."""
-    return HeldPosts(store)
-
-
 def test_an_interrupt_while_a_new_turn_waits_for_the_disk_cancels_its_run(slow: Shell) -> None:
     session = KERNEL.current()
     slow.cell("d.room()")
-    disk = held(session.store)
+    disk = Held(session.store, Admit, Post)
     pressing(disk)
     assert isinstance(slow.cell("%%turn slow\nA").error_in_exec, KeyboardInterrupt)
     (handle,) = session.handles()
@@ -286,7 +251,7 @@ def test_an_interrupt_while_a_new_turn_waits_for_the_disk_cancels_its_run(slow: 
 def test_an_interrupt_while_a_queued_turn_waits_for_the_disk_cancels_that_one_alone(slow: Shell) -> None:
     session = KERNEL.current()
     slow.cell("%%turn slow -o a\nA")
-    disk = held(session.store)
+    disk = Held(session.store, Admit, Post)
     pressing(disk)
     assert isinstance(slow.cell("%%turn slow --new-thread\nB").error_in_exec, KeyboardInterrupt)
     (slow.shell.user_ns["late"],) = [handle for handle in session.handles() if handle is not slow.value("a")]
@@ -301,7 +266,7 @@ def test_an_interrupt_while_a_joining_message_waits_for_the_disk_leaves_its_run_
     session = KERNEL.current()
     slow.cell("d.room().join('echoing', d.echo(delay_ms=300));")
     slow.cell("%%turn echoing -o a\none")
-    disk = held(session.store)
+    disk = Held(session.store, Admit, Post)
     pressing(disk)
     assert isinstance(slow.cell("%%turn echoing\ntwo").error_in_exec, KeyboardInterrupt)
     disk.let_go()
@@ -311,7 +276,7 @@ def test_an_interrupt_while_a_joining_message_waits_for_the_disk_leaves_its_run_
 def test_a_disk_that_is_late_says_what_will_happen(slow: Shell, capsys: pytest.CaptureFixture[str]) -> None:
     session = KERNEL.current()
     room = session.rooms.open("main")
-    disk = held(session.store)
+    disk = Held(session.store, Admit, Post)
     spoken = said(lambda: room.speak("slow", "A"), 0.01)
     run = short(spoken.handle.id)
     assert capsys.readouterr().err == (
