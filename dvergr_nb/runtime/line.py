@@ -96,10 +96,10 @@ class Line:
         return any(turn.root == root for turn in self._turns)
 
     def first(self) -> Turn | None:
-        """The first that can be begun with: whose thread nobody has, and no older message of it waits."""
+        """The first that can be begun with: stored, its thread had by nobody, and no older message of it waits."""
         held = set[MessageId]()
         for turn in self._turns:
-            if turn.held_by is None and turn.root not in held:
+            if turn.held_by is None and turn.is_durable and turn.root not in held:
                 return turn
             held.add(turn.root)
         return None

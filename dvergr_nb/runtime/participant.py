@@ -7,8 +7,7 @@ order, one after another; a message whose thread somebody else holds lets later 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from dvergr_nb.errors import RunCancelled, ThreadBusy
 from dvergr_nb.ids import MessageId, RunId
@@ -24,38 +23,10 @@ from dvergr_nb.runtime.handler import is_steerable, program_of
 from dvergr_nb.runtime.inbox import Inbox, Joining
 from dvergr_nb.runtime.line import Arrival, Line, Turn
 from dvergr_nb.runtime.reply import Handler
+from dvergr_nb.runtime.turns import Turns
 
 SEEN: Final = 512
 """How many messages are known again when they come twice."""
-
-
-class Turns(Protocol):
-    """What a participant asks of the session: Runs for its messages."""
-
-    def prepare(self, arrival: Arrival, body: Answering, actor: str, program: str) -> Entry: ...
-
-    def send(self, entry: Entry, message: Message | None) -> None: ...
-
-    def queue(self, entry: Entry) -> None: ...
-
-    def withdraw(self, entry: Entry, why: BaseException) -> None: ...
-
-    def stop(self, entry: Entry, reason: str) -> None: ...
-
-    def post(self, message: Message, then: Callable[[BaseException | None], object]) -> None: ...
-
-    def said(self, message: Message) -> None:
-        """A message was stored together with its Run."""
-
-    def hold(self, holder: RunId, waits: Participant) -> None:
-        """Has `freed` called once that Run has ended."""
-
-    def lives(self, run_id: RunId) -> bool:
-        """Whether that Run lives here, so that it will end by itself."""
-
-    @property
-    def is_admitting(self) -> bool:
-        """Whether new Runs may begin in the room."""
 
 
 class Participant:
@@ -161,29 +132,15 @@ class Participant:
         """The message of a turn that waits is stored, or was refused."""
         self.coming -= 1
         if problem is not None:
-            turn.entry.owner = None
-            self._turns.withdraw(turn.entry, problem)
+            self._withdraw(turn, problem)
             return
         turn.is_durable = True
-        if turn.held_by is not None:
-            self._wait_for_thread(turn)
-            return
         self._line.add(turn)
         if turn.entry.token.stop is not None:
             self.asked_to_stop(turn)
         elif self.is_gone:
             self._turns.stop(turn.entry, Reason.PARTICIPANT_LEFT)
         self.next()
-
-    def _wait_for_thread(self, turn: Turn) -> None:
-        """Waits until its thread is free; who was asked to stop does not wait for what only a person can decide."""
-        stop, holder = turn.entry.token.stop, turn.held_by
-        if stop is None or (holder is not None and self._turns.lives(holder)):
-            self._line.put_first([turn])
-            return
-        row = turn.entry.row
-        turn.entry.owner = None
-        self._turns.withdraw(turn.entry, RunCancelled(row.id, row.name, stop.reason))
 
     # Attention -------------------------------------------------------------------------------------------------------
 
@@ -273,10 +230,14 @@ class Participant:
     def freed(self, run_id: RunId) -> None:
         """A Run that may have held a thread has ended."""
         self._line.free(run_id)
-        for turn in self._line:
-            if turn.held_by is None and turn.entry.token.stop is not None:
-                self.asked_to_stop(turn)
+        self.heed()
         self.next()
+
+    def heed(self) -> None:
+        """Lets those go that wait and were asked to stop."""
+        for turn in self._line:
+            if turn.entry.token.stop is not None:
+                self.asked_to_stop(turn)
 
     def leave(self) -> None:
         """Answers nothing any more. What it works on is cancelled, and what waits for it."""
@@ -300,16 +261,35 @@ class Participant:
         self._let_go(turn)
         waits = isinstance(problem, ThreadBusy) and not turn.refuses_to_wait
         if waits and isinstance(problem, ThreadBusy):
-            turn.held_by = RunId(problem.run_id)
-            self.coming += 1
-            self._turns.queue(turn.entry)
-            self._turns.hold(turn.held_by, self)
-            if turn.is_durable:
-                self.stored(turn, None)
-            else:
-                self._turns.post(turn.arrival.message, lambda why: self.stored(turn, why))
+            self._wait_for(RunId(problem.run_id), turn)
         self.next()
         return waits
+
+    def _wait_for(self, holder: RunId, turn: Turn) -> None:
+        """Keeps its place, before what came later, until its thread is free."""
+        turn.held_by = holder
+        self._line.put_first([turn])
+        self._turns.queue(turn.entry)
+        self._turns.hold(holder, self)
+        if turn.is_durable:
+            self.heed()
+            return
+        self.coming += 1
+        self._turns.post(turn.arrival.message, lambda why: self._posted(turn, why))
+
+    def _posted(self, turn: Turn, problem: BaseException | None) -> None:
+        """The message of a turn that waits for its thread is stored, or was refused."""
+        self.coming -= 1
+        if problem is not None:
+            self._withdraw(turn, problem)
+        turn.is_durable = problem is None
+        self.heed()
+        self.next()
+
+    def _withdraw(self, turn: Turn, why: BaseException) -> None:
+        self._line.remove(turn)
+        turn.entry.owner = None
+        self._turns.withdraw(turn.entry, why)
 
     def over(self, turn: Turn, row: Run | None) -> None:
         """Its Run is over: obligations are settled, and what came too late to join it is next."""
@@ -335,9 +315,18 @@ class Participant:
         return late
 
     def asked_to_stop(self, turn: Turn) -> None:
-        """A turn that waits was cancelled: it is admitted at once, so that its end is on record."""
-        if self._line.remove(turn):
+        """A turn that waits was cancelled: it is admitted as soon as its thread is free, so that its end is on record.
+
+        It does not wait for what only a person can decide; then it has no Run.
+        """
+        stop, row = turn.entry.token.stop, turn.entry.row
+        if turn not in self._line or not turn.is_durable:
+            return
+        if turn.held_by is None:
+            self._line.remove(turn)
             self._send(turn)
+        elif not self._turns.lives(turn.held_by):
+            self._withdraw(turn, RunCancelled(row.id, row.name, stop.reason if stop else None))
 
 
 class Coming:

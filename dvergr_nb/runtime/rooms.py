@@ -190,6 +190,8 @@ class Rooms:
     def ended(self, run: Run) -> None:
         """A Run has ended or waits: what waits for its thread may begin."""
         if run.is_paused:
+            for participant in self._holds.get(run.id, ()):
+                participant.heed()
             return
         for participant in self._holds.pop(run.id, ()):
             participant.freed(run.id)
