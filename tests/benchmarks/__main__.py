@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import durable, live, loading, profiled, stored
+from tests.benchmarks import durable, live, loading, profiled, rooms, stored
 from tests.benchmarks.table import Row, busy, printed
 
 ROOT: Final = Path(__file__).parents[2]
@@ -27,6 +27,9 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "board": live.board,
     "cancel": live.cancelling,
     "load": loading.loading,
+    "broadcast": rooms.broadcast,
+    "messages": rooms.messages,
+    "members": rooms.members,
 }
 
 NOTES: Final = """
