@@ -44,8 +44,9 @@ FAULTS: Final = """() => {
   const faults = [];
   const say = (node, what) => faults.push(`${what}: ${node.outerHTML.slice(0, 120)}`);
   const roles = new Set(['alert', 'button', 'columnheader', 'grid', 'gridcell', 'group', 'img', 'progressbar', 'row',
-    'rowgroup', 'searchbox']);
-  const within = { row: ['grid', 'rowgroup'], gridcell: ['row'], columnheader: ['row'], rowgroup: ['grid'] };
+    'rowgroup', 'searchbox', 'treegrid']);
+  const grids = ['grid', 'treegrid'];
+  const within = { row: [...grids, 'rowgroup'], gridcell: ['row'], columnheader: ['row'], rowgroup: grids };
   const name = node => (node.getAttribute('aria-label') || node.textContent || '').trim();
   const parent = node => node.parentElement?.closest('[role]')?.getAttribute('role');
   for (const node of document.querySelectorAll('.dvergr, .dvergr *')) {
@@ -54,11 +55,12 @@ FAULTS: Final = """() => {
     if (within[role] && !within[role].includes(parent(node))) say(node, `a ${role} outside its parent`);
     const isPlain = node.checkVisibility({ visibilityProperty: true });
     if (isPlain && node.matches('button') && !name(node)) say(node, 'a button without a name');
-    if (node.matches('input') && !node.getAttribute('aria-label')) say(node, 'a field without a name');
-    const needsName = node.matches('[role=img], [role=grid], [role=progressbar], [role=group]');
+    if (node.matches('input, select, textarea') && !node.getAttribute('aria-label')) say(node, 'a field without a name');
+    const needsName = node.matches('[role=img], [role=grid], [role=treegrid], [role=progressbar], [role=group]');
     if (needsName && isPlain && !node.getAttribute('aria-label')) say(node, 'no name');
     if (role === 'progressbar' && isPlain && !node.hasAttribute('aria-valuenow')) say(node, 'a progress bar without a value');
-    const takesTab = node.tabIndex >= 0 && !node.disabled && node.matches('button, input, a[href], [tabindex]');
+    const mayFocus = node.matches('button, input, select, textarea, a[href], [tabindex]');
+    const takesTab = mayFocus && node.tabIndex >= 0 && !node.disabled;
     if (takesTab && isPlain && node.closest('[aria-hidden=true]')) say(node, 'focus inside what is hidden from readers');
     if (takesTab && isPlain && node.matches('button')) {
       const box = node.getBoundingClientRect();
@@ -68,7 +70,9 @@ FAULTS: Final = """() => {
       if (!document.getElementById(word)) say(node, `labelled by ${word}, which is not there`);
     const twins = node.id ? document.querySelectorAll(`[id="${CSS.escape(node.id)}"]`).length : 1;
     if (twins > 1) say(node, 'an id that is there twice');
-    if (role === 'row' && node.hasAttribute('aria-expanded')) say(node, 'rows of a grid do not expand');
+    const isTree = node.closest('[role=treegrid]') !== null;
+    if (role === 'row' && !isTree && node.hasAttribute('aria-expanded')) say(node, 'rows of a grid do not expand');
+    if (role === 'row' && isTree && !node.hasAttribute('aria-level')) say(node, 'a row of a tree without its level');
     const expanded = node.getAttribute('aria-expanded');
     if (expanded !== null && !['true', 'false'].includes(expanded)) say(node, 'aria-expanded is neither');
   }

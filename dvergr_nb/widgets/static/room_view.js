@@ -748,6 +748,7 @@ var Line = class {
     say(this.#word, named === "queued" && place2 ? `queued, ${ordinal(place2)}` : named);
     const note = link.refusals.get(row.id) ?? (row.status === "failed" ? row.error : void 0) ?? "";
     say(this.#note, note);
+    this.#note.hidden = !note;
     attribute(this.#note, "class", `dvergr-cut${note ? " dvergr-bad" : ""}`);
     this.#stream.draw(isLive(row) ? row.said : void 0, link.presence === "live");
     this.#drawCancel(row, link);
@@ -760,9 +761,8 @@ var Line = class {
   count(link) {
     const row = this.#row;
     if (!row) return;
-    if (isLive(row) && link.presence === "gone") return say(this.#took, `last seen ${clock(link.at)}`);
-    const seconds = link.took(row);
-    say(this.#took, seconds === null ? "" : isLive(row) ? running(seconds) : duration(seconds));
+    say(this.#took, tookText(row, link));
+    this.#took.hidden = !this.#took.textContent;
   }
   /**
    * @param {RunRow} row
@@ -781,6 +781,11 @@ var byRank = (one, other) => RANK.indexOf(one.status) - RANK.indexOf(other.statu
 function summed(runs) {
   const words2 = RANK.map((status) => ({ status, many: runs.filter((row) => row.status === status).length }));
   return words2.flatMap(({ status, many }) => many ? `${count(many)} ${status}` : []).join(", ");
+}
+function tookText(row, link) {
+  if (isLive(row) && link.presence === "gone") return `last seen ${clock(link.at)}`;
+  const seconds = link.took(row);
+  return seconds === null ? "" : isLive(row) ? running(seconds) : duration(seconds);
 }
 var ENDINGS = (
   /** @type {Record<string, string>} */

@@ -246,6 +246,7 @@ class Line {
     say(this.#word, named === 'queued' && place ? `queued, ${ordinal(place)}` : named);
     const note = link.refusals.get(row.id) ?? (row.status === 'failed' ? row.error : undefined) ?? '';
     say(this.#note, note);
+    this.#note.hidden = !note;
     attribute(this.#note, 'class', `dvergr-cut${note ? ' dvergr-bad' : ''}`);
     this.#stream.draw(isLive(row) ? row.said : undefined, link.presence === 'live');
     this.#drawCancel(row, link);
@@ -260,9 +261,8 @@ class Line {
   count(link) {
     const row = this.#row;
     if (!row) return;
-    if (isLive(row) && link.presence === 'gone') return say(this.#took, `last seen ${clock(link.at)}`);
-    const seconds = link.took(row);
-    say(this.#took, seconds === null ? '' : isLive(row) ? running(seconds) : duration(seconds));
+    say(this.#took, tookText(row, link));
+    this.#took.hidden = !this.#took.textContent;
   }
 
   /**
@@ -297,6 +297,16 @@ const byRank = (one, other) => RANK.indexOf(one.status) - RANK.indexOf(other.sta
 function summed(runs) {
   const words = RANK.map((status) => ({ status, many: runs.filter((row) => row.status === status).length }));
   return words.flatMap(({ status, many }) => (many ? `${count(many)} ${status}` : [])).join(', ');
+}
+
+/**
+ * @param {RunRow} row
+ * @param {Link} link
+ */
+function tookText(row, link) {
+  if (isLive(row) && link.presence === 'gone') return `last seen ${clock(link.at)}`;
+  const seconds = link.took(row);
+  return seconds === null ? '' : isLive(row) ? running(seconds) : duration(seconds);
 }
 
 const ENDINGS = /** @type {Record<string, string>} */ ({ one: 'st', two: 'nd', few: 'rd', other: 'th' });
