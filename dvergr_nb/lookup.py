@@ -91,7 +91,7 @@ class Lookup:
         run = self.run(run_id)
         said, unread = self.store.both_ends(run.id, HEAD_MESSAGES, TAIL_MESSAGES)
         trigger = self.store.message(run.trigger)
-        everything = [*([trigger] if trigger is not None else []), *said]
+        everything = [*([trigger] if trigger is not None else []), *said, *self.store.joined(run.id)]
         return timeline(run, everything, self.clock.now(), unread=unread)
 
     def activity_of(self, run_id: RunId) -> Any:

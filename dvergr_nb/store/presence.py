@@ -7,11 +7,11 @@ from typing import Final
 
 import duckdb
 
-from dvergr_nb.ids import MessageId
+from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
-from dvergr_nb.records.message import PERSON
+from dvergr_nb.records.message import PERSON, Message
 from dvergr_nb.records.room import RESERVED, Member, Room, Unanswered
-from dvergr_nb.store import attention, reads
+from dvergr_nb.store import attention, messages, reads
 from dvergr_nb.store import rooms as stored
 from dvergr_nb.store.reads import sendable
 
@@ -28,6 +28,14 @@ _ATTENTION = """
 SELECT * EXCLUDE (key, message_key, decision_key) FROM dv.my_attention_rows
 WHERE room = $room AND ($message IS NULL OR message_key = TRY_CAST($message AS UUID))
 ORDER BY created_at, decision_key IS NOT NULL, key
+"""
+_JOINED = """
+SELECT m.* EXCLUDE (key, thread_key, run_key) FROM dv.my_message_rows AS m
+WHERE m.key IN (
+    SELECT a.message_id FROM dv.my_attention AS a
+    WHERE a.run_id = TRY_CAST(? AS UUID) AND a.status = 'applied' AND a.activation = 'none' AND a.memory = 'include'
+)
+ORDER BY m.created_at, m.key
 """
 # Pairs of a message and an actor that it was given to, in two arms so that each is joined by equality. The stays of an actor
 # are cut where the next one begins, so that no pair comes twice. Only messages are narrowed to the room: with a constant on
@@ -74,6 +82,11 @@ def rooms(con: duckdb.DuckDBPyConnection) -> Sequence[Room]:
 def members(con: duckdb.DuckDBPyConnection, room: str) -> Sequence[Member]:
     """Every stay in the room, by the time of joining."""
     return [stored.member_from_row(found) for found in con.execute(_MEMBERS, sendable([room])).fetchall()]
+
+
+def joined(con: duckdb.DuckDBPyConnection, run_id: RunId) -> Sequence[Message]:
+    """The messages that joined a Run while it worked, oldest first."""
+    return [messages.from_row(found, ()) for found in con.execute(_JOINED, sendable([run_id])).fetchall()]
 
 
 def attended(con: duckdb.DuckDBPyConnection, room: str, message_id: MessageId | None) -> Sequence[AttentionFact]:

@@ -176,6 +176,10 @@ class Store:
         """The facts about the messages of a room, or about one message, in the order they were noted."""
         return self.read(lambda con: presence.attended(con, room, message_id))
 
+    def joined(self, run_id: RunId) -> Sequence[Message]:
+        """The messages that joined a Run while it worked, oldest first."""
+        return self.read(lambda con: presence.joined(con, run_id))
+
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]:
         """What a paused Run waits for."""
         return self.read(lambda con: reads.envelopes(con, run_id))
