@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dvergr_nb.ids import MessageId
 from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
 
@@ -83,6 +84,10 @@ class Inbox:
     async def settled(self) -> None:
         """Returns once nothing is on its way."""
         await self._settled.wait()
+
+    def has(self, message_id: MessageId) -> bool:
+        """Whether that message has come and no round has seen it."""
+        return any(joining.message.id == message_id for joining in self._come)
 
     @property
     def needs_round(self) -> bool:

@@ -42,6 +42,8 @@ class Participant:
         self._line = Line()
         self._carried: list[Joining] = []
         """What the next turn shall see without being asked for it."""
+        self._awaited: list[Turn] = []
+        """Those whose message is being stored; they line up then."""
         self._seen: OrderedDict[MessageId, None] = OrderedDict()
         self.coming = 0
         """How many messages are on their way to it: being stored, or stored and not delivered."""
@@ -73,6 +75,13 @@ class Participant:
         """What it works on, or what it will begin with."""
         first = self._current or next(iter(self._line), None)
         return None if first is None else first.entry.handle
+
+    def answering(self, message_id: MessageId) -> RunHandle | None:
+        """The Run that has this message or that it will join, where one has it already."""
+        for turn in (*([self._current] if self._current else []), *self._awaited, *self._line):
+            if turn.arrival.message.id == message_id or (turn.entry.inbox is not None and turn.entry.inbox.has(message_id)):
+                return turn.entry.handle
+        return None
 
     def joinable(self, root: MessageId) -> Coming | None:
         """For a message of that thread that is about to be stored: how it joins the running turn, None where it cannot."""
@@ -125,12 +134,14 @@ class Participant:
         turn = self._turn(arrival, is_durable=False)
         self.is_new(arrival.message)
         self.coming += 1
+        self._awaited.append(turn)
         self._turns.queue(turn.entry)
         return turn
 
     def stored(self, turn: Turn, problem: BaseException | None) -> None:
         """The message of a turn that waits is stored, or was refused."""
         self.coming -= 1
+        self._awaited.remove(turn)
         if problem is not None:
             self._withdraw(turn, problem)
             return
@@ -203,6 +214,7 @@ class Participant:
         else:
             self._line.add(turn)
             self._turns.queue(turn.entry)
+            self.next()
         return turn.entry.handle
 
     def next(self) -> None:

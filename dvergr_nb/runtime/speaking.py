@@ -172,7 +172,9 @@ class Speaking:
         return Spoken(handle=waiting.entry.handle, message=message, how="queued", stored=stored)
 
     def answer(self, participant: Participant, message: Message, options: Options) -> RunHandle:
-        """Has a stored message answered that was given to the actor before, in its order."""
+        """Has a stored message answered that was given to the actor before, in its order; by the Run that has it, if one has."""
+        if (there := participant.answering(message.id)) is not None:
+            return there
         participant.is_new(message)
         self._delivery.know(message.id, message.thread_root_id)
         return participant.line_up(Arrival(message, message.thread_root_id, options))
@@ -187,7 +189,7 @@ class Speaking:
         return self.store(arrival.message, then)
 
     def store(self, message: Message, then: Callable[[BaseException | None], object]) -> Callable[[], Future[Answer]]:
-        """Stores a message that is for one participant alone; `then` is told on the loop. What it gives makes the answer's future."""
+        """Stores a message that is for one participant alone; `then` is told on the loop. Gives what makes its future."""
 
         def hear(answer: Settled) -> None:
             if (problem := answer.exception()) is None:
