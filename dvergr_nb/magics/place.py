@@ -103,7 +103,8 @@ def _takes_part(room: Room) -> str:
 def _unanswered(session: Session) -> list[str]:
     """What nobody works on, for instance because the kernel died."""
     count = len(session.unanswered(limit=UNANSWERED_COUNTED))
-    many = f"{count:,} messages are" if count > 1 else "1 message is"
+    least = "at least " if count == UNANSWERED_COUNTED else ""
+    many = f"{least}{count:,} messages are" if count > 1 else "1 message is"
     return [f"{many} unanswered: d.unanswered()"] if count else []
 
 

@@ -168,6 +168,12 @@ def test_widget_handler_while_a_cell_holds_the_loop(lab: Lab) -> None:
     assert lab.outcome() == GOT_ITS_BODY
 
 
+def test_turn_magic_in_a_cell_that_holds_the_loop(lab: Lab) -> None:
+    magic = "get_ipython().run_cell_magic('turn', 'echo -o r', 'hello')"
+    assert lab.kernel.run(f"{magic}\n{ON_RECORD}").stdout == "running []\n"
+    assert lab.kernel.run("print(await r)").stdout == "echo: hello\n"
+
+
 # Interrupted while the disk does not answer --------------------------------------------------------------------------
 
 
