@@ -57,7 +57,7 @@ def listed(runs: DataFrame) -> str:
     seconds = (runs["ended_at"] - runs["started_at"]).dt.total_seconds()
     rows = zip(runs["id"], runs["status"], runs["reason"].astype(object), seconds, runs["label"], strict=True)
     return "\n".join(
-        f"  {run_id[-8:]}  {status:<10} {reason if isinstance(reason, str) else '':<17} {took:6.2f} s  {label}"
+        f"  {run_id[-8:]}  {status:<10} {reason if isinstance(reason, str) else '':<23} {took:6.2f} s  {label}"
         for run_id, status, reason, took, label in rows
     )
 
