@@ -49,7 +49,7 @@ def judged(policy: Policy, message: Message, situation: Situation) -> tuple[Atte
     except BadAttention as problem:
         log.warning("the attention policy of %r gave no decision: %s", situation.actor, problem)
         return OBSERVE, "invalid"
-    except Exception:  # a policy is somebody else's code
+    except BaseException:  # somebody else's code, which may end neither the loop nor the delivery to others
         log.exception("the attention policy of %r failed", situation.actor)
         return OBSERVE, "invalid"
     return decision, "ready" if decision.is_supported else "deferred"
