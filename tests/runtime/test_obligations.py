@@ -460,6 +460,7 @@ async def test_callbacks_that_throw_are_logged_and_change_nothing(opened, caplog
                 return d.carry_obligation("hi")
             if message.content == "throw":
                 raise ValueError("no")
+            return None
 
         room = lab(session, handle)
         with caplog.at_level(logging.ERROR):

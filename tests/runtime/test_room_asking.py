@@ -53,7 +53,7 @@ async def test_case_54_silence_never_answers_and_the_question_ends_at_its_time_l
     """Case 54."""
     async with opened() as session:
         room = lab(session, ann=quiet)
-        with pytest.raises(TimeoutError, match="'ann' gave no reply within 0.2 s"):
+        with pytest.raises(TimeoutError, match=r"'ann' gave no reply within 0\.2 s"):
             await room.ask("ann", "well?", timeout=0.2)
         await room.post("settled", to="_nobody")
         (row,) = session.runs(actor="ann")

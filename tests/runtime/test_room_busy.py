@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -227,7 +228,7 @@ async def test_law_4_in_a_room_of_exclusive_threads_those_who_wait_follow_each_o
             handler.let()
         assert [await run for run in (first, *waiting)] == ["done 1", "done 2", "done 2"]
         rows = sorted(session.runs(room="lab"), key=lambda row: row.started_at)
-        assert all(one.ended_at <= two.started_at for one, two in zip(rows, rows[1:], strict=False))
+        assert all(one.ended_at <= two.started_at for one, two in itertools.pairwise(rows))
 
 
 async def test_law_4_a_broadcast_in_a_room_of_exclusive_threads_is_answered_by_all_one_after_another(opened):
@@ -329,7 +330,7 @@ async def test_a_message_to_the_thread_of_a_paused_run_waits_for_the_decision_an
         assert await gone_on == "decided"
         assert gone_on.id == paused.id
         assert await waiting == "done hurry"
-        assert [event for event in session.store.envelopes(paused.id)] == []
+        assert list(session.store.envelopes(paused.id)) == []
 
 
 async def test_while_the_decided_run_works_the_message_still_waits(opened):

@@ -304,7 +304,6 @@ async def test_a_broadcast_to_60_participants_is_answered_by_each_once_in_order(
         def handler(name):
             async def handle(message, ctx):
                 order.append((name, message.content))
-                return None
 
             return handle
 
