@@ -45,7 +45,7 @@ WITH said AS (
     SELECT key, room, sender, recipient, created_at FROM dv.my_message_rows
     WHERE ($room IS NULL OR room = $room)
       AND type IN (SELECT unnest($types))
-      AND (recipient IS NULL OR NOT starts_with(recipient, $reserved))
+      AND (recipient IS NULL OR (recipient <> sender AND NOT starts_with(recipient, $reserved)))
 ),
 stays AS (
     SELECT

@@ -86,7 +86,7 @@ def test_a_fact_that_says_nothing_more_will_come_settles_a_message(store: Store,
 
 def test_a_decision_settles_a_message_only_when_it_was_carried_out(store: Store) -> None:
     done(store, join())
-    about = message(to="ann")
+    about = message(to="ann", sender="user")
     post(store, about)
     made = ready(about)
     done(store, attend(made))
@@ -97,7 +97,7 @@ def test_a_decision_settles_a_message_only_when_it_was_carried_out(store: Store)
 
 def test_a_queued_message_is_unanswered_until_its_run_is_admitted(store: Store) -> None:
     done(store, join())
-    about = message(to="ann")
+    about = message(to="ann", sender="user")
     made = ready(about, decision=axes(activation="enqueue", at="quiescent"))
     post(store, about)
     done(store, attend(made))
@@ -109,7 +109,7 @@ def test_a_queued_message_is_unanswered_until_its_run_is_admitted(store: Store) 
 
 def test_unanswered_messages_come_oldest_first_up_to_the_limit_and_by_room(store: Store) -> None:
     together(store, [join("ann"), join("bob"), join("ann", room="other")])
-    first, second, third = message(to="bob"), message(room="other", to="ann"), message(sender="user")
+    first, second, third = message(to="bob"), message(room="other", to="ann", sender="user"), message(sender="user")
     post(store, third, second, first)
     everything = [(first.id, "bob"), (second.id, "ann"), (third.id, "ann"), (third.id, "bob")]
     assert listed(store) == everything
@@ -120,7 +120,7 @@ def test_unanswered_messages_come_oldest_first_up_to_the_limit_and_by_room(store
 
 def test_another_tenants_messages_members_and_runs_do_not_count(store: Store) -> None:
     together(store, [join(), join(tenant_id="other")])
-    theirs, about = message(tenant_id="other", to="ann"), message(to="ann")
+    theirs, about = message(tenant_id="other", to="ann", sender="user"), message(to="ann", sender="user")
     post(store, theirs, about)
     assert listed(store) == [(about.id, "ann")]
     assert [each.tenant_id for each in store.members("main")] == ["t"]
@@ -155,3 +155,9 @@ def test_what_is_unanswered_among_a_hundred_thousand_messages_is_found_soon(
         took = time.perf_counter() - began
         assert len(found) == 100
         assert took < limit_s
+
+
+def test_nobody_is_to_answer_what_it_has_said_to_itself(store: Store) -> None:
+    done(store, join("ann"))
+    post(store, message(to="ann", sender="ann", type="agent/reply"))
+    assert listed(store) == []
