@@ -172,7 +172,7 @@ class Speaking:
         return Spoken(handle=waiting.entry.handle, message=message, how="queued", stored=stored)
 
     def answer(self, participant: Participant, message: Message, options: Options) -> RunHandle:
-        """Has a stored message answered that was given to the actor before, in its order; by the Run that has it, if one has."""
+        """Has a stored message answered that was given to the actor before, in its order, by the Run that has it if one has."""
         if (there := participant.answering(message.id)) is not None:
             return there
         participant.is_new(message)
