@@ -20,9 +20,9 @@ _CONVERSATION: Final = "ask debate episode iterative_refinement post room turn u
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
 _WRAPPERS: Final = "flaky latency own_messages plain_reply silence".split()
-_ERRORS: Final = """AmbiguousRun BadInput DvergrError MoveRefused NoSuchActor NoSuchRun NotAStore QueryError RoomClosed
-RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew
-ThreadBusy""".split()
+_ERRORS: Final = """ActorBusy AmbiguousRun BadInput DvergrError MoveRefused NoSuchActor NoSuchRun NotAStore QueryError
+RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError StoreFailed
+StoreTooNew ThreadBusy""".split()
 
 _HOMES: Final = {
     **dict.fromkeys(_API, "dvergr_nb.api"),
@@ -52,15 +52,20 @@ _HOMES: Final = {
     "race": "dvergr_nb.runtime.together",
     "scripted": "dvergr_nb.actors.scripted",
 }
+_MODULES: Final = {"script": "dvergr_nb.actors.script"}
+"""Public names that are modules: a handful of functions that belong together."""
 __version__ = "0.1.0"
-__all__ = sorted([*_HOMES, "load_ipython_extension", "unload_ipython_extension"])  # noqa: PLE0605  # a list of str
+__all__ = sorted([*_HOMES, *_MODULES, "load_ipython_extension", "unload_ipython_extension"])  # noqa: PLE0605  # a list of str
 
 
 def __getattr__(name: str) -> Any:
     """Loads a public name's module when it is first asked for: importing this package is cheap."""
-    if name not in _HOMES:
+    if name in _MODULES:
+        value: Any = importlib.import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'dvergr_nb' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -216,7 +216,7 @@ def reconcile_orphaned_runs() -> int:
 
 
 def sql(query: str, params: Any = None, *, limit_s: float = 30.0) -> Any:
-    """One read-only SELECT over the views `runs`, `messages` and `activity`, as a DataFrame.
+    """One read-only SELECT over the views `runs`, `messages`, `activity`, `members` and `attention`, as a DataFrame.
 
     Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`.
     """

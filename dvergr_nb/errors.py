@@ -13,6 +13,7 @@
     │   └── AmbiguousRun                 a piece of an id that fits several Runs
     ├── Refused                          the state it would need is not there
     │   ├── ThreadBusy                   another Run is open on that thread
+    │   │   └── ActorBusy                the actor works already, and the caller lets nothing wait
     │   ├── MoveRefused                  the Run is not in the status the move starts from
     │   ├── RoomDiffers                  the room was made with another rule for its threads
     │   ├── RoomClosed                   the room admits nothing any more
@@ -150,6 +151,18 @@ class ThreadBusy(Refused):
         self.run_id = run_id
         self.actor = actor
         self.thread = thread
+
+
+class ActorBusy(ThreadBusy):
+    """The actor works, or has something waiting, and the caller wants no message to wait; `run_id` is empty before it works."""
+
+    def __init__(self, run_id: str, actor: str, thread: str) -> None:
+        super().__init__(run_id, actor, thread)
+        at_work = f" as Run {run_id[-8:]}" if run_id else ""
+        self.args = (
+            f"{actor!r} works already{at_work}, and on_busy='refuse' lets nothing wait; "
+            "await it, cancel it, or leave on_busy out",
+        )
 
 
 class MoveRefused(Refused):

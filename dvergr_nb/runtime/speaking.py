@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
-from dvergr_nb.errors import BadInput, NoSuchActor, NoSuchMessage, RoomClosed, ThreadBusy
+from dvergr_nb.errors import ActorBusy, BadInput, NoSuchActor, NoSuchMessage, RoomClosed, ThreadBusy
 from dvergr_nb.ids import MessageId, named
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
@@ -156,7 +156,7 @@ class Speaking:
             raise BadInput(f"on_busy is one of {', '.join(ON_BUSY)}, not {clipped(repr(on_busy), 60)}")
         if on_busy == "refuse" and not participant.is_quiet:
             open_run = participant.open_run
-            raise ThreadBusy(open_run.id if open_run else "", participant.actor, said.root or "")
+            raise ActorBusy(open_run.id if open_run else "", participant.actor, said.root or "")
         message = self.message(said)
         arrival = Arrival(message, message.thread_root_id, options)
         self._delivery.know(message.id, arrival.root)
