@@ -11,9 +11,9 @@ from dvergr_nb.records.run import WORD_LIMIT
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.wire import FromPython, FromView, Patch, Snapshot, from_view, is_sane, milliseconds
 
-TEXT_LIMIT: Final = 1_000
+TEXT_LIMIT: Final = 700
 """How much of a message comes by itself, in characters; the rest is asked for."""
-LINES_LIMIT: Final = 20
+LINES_LIMIT: Final = 12
 WHOLE_LIMIT: Final = 50_000
 """How much of a message is told when it is asked for, in characters."""
 PRESENT_LIMIT: Final = 50

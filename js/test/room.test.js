@@ -213,11 +213,13 @@ test('Reply answers the last of others in that thread, and Escape goes back to a
 test('whom it goes to may be chosen, and the choice stays while others come and go', () => {
   const { to, say } = drawn({ present: PRESENT });
   assert.deepEqual([...to.options].map((option) => option.value), ['', '*', 'researcher', 'critic']);
+  assert.equal(to.options[0]?.textContent, 'the room’s rule: everyone');
   to.value = 'critic';
   say(news({ present: [...PRESENT, { actor: 'writer', program: 'echo' }] }, [], 2));
   assert.equal(to.value, 'critic');
   say(news({ present: [PRESENT[0] ?? { actor: '', program: '' }] }, [], 3));
   assert.equal(to.value, '');
+  assert.equal(to.options[0]?.textContent, 'the room’s rule: researcher');
 });
 
 test('there is one tab stop, and arrows move over messages of all threads', () => {

@@ -263,8 +263,8 @@ def test_a_hundred_thousand_lines_are_cut_and_opened_as_far_as_they_are_shown(re
     with ready(FLOOD) as seen:
         room = Room(seen)
         reply = room.messages.last
-        expect(reply.locator(".dvergr-text")).to_contain_text("line 19")
-        assert len(reply.locator(".dvergr-text").text_content() or "") < 1_100
+        expect(reply.locator(".dvergr-text")).to_contain_text("line 11")
+        assert len(reply.locator(".dvergr-text").text_content() or "") < 800
         reply.get_by_role("button", name="more").click()
         expect(reply.locator(".dvergr-text")).to_contain_text("line 1000")
         assert len(reply.locator(".dvergr-text").text_content() or "") <= 50_000
@@ -399,3 +399,30 @@ def test_controls_of_a_room_are_named_and_nothing_is_wider_than_its_output(looke
 def test_a_picture_of_a_room_is_taken_in_every_theme_and_width(looked: Looked) -> None:
     assert sorted(looked.texts) == sorted(ALL)
     assert all((SHOTS / f"{name}.png").stat().st_size > 10_000 for name in ALL)
+
+
+TURNS: Final = """
+streamed = d.turn("researcher", "one a", room="research")
+queued = d.turn("researcher", "two b", room="research")
+"""
+
+
+def test_the_card_of_a_turn_streams_in_four_lines_and_that_of_the_next_says_what_it_waits_for(ready: Ready) -> None:
+    with ready(ROOM, TURNS, "streamed", "queued") as seen:
+        streamed, queued = (seen.page.locator(".dvergr-run-card").nth(number) for number in range(2))
+        stream = streamed.locator(".dvergr-stream")
+        expect(stream).to_contain_text("8. Customers on the monthly plan")
+        box = stream.bounding_box()
+        assert box is not None
+        assert 75 <= box["height"] <= 85, "four lines"
+        expect(streamed.locator(".dvergr-head + .dvergr-soft")).to_have_text("one a")
+        expect(streamed.locator(".dvergr-facts")).to_contain_text("scripted")
+        expect(queued.locator(".dvergr-word")).to_have_text("queued")
+        expect(queued.locator(".dvergr-slot")).to_contain_text("this begins when that has ended")
+        Room(seen).open_gate("one", "two")
+        for card, reply in ((streamed, "That was one."), (queued, "That was two.")):
+            expect(card.locator(".dvergr-reply")).to_have_text(reply)
+            expect(card.locator(".dvergr-stream")).to_be_hidden()
+        streamed.get_by_role("button", name="Details").click()
+        expect(streamed.locator(".dvergr-log > li").last).to_contain_text("researcher")
+        expect(streamed.locator(".dvergr-log > li").last).to_contain_text("That was one.")

@@ -815,6 +815,7 @@ var List = class {
   /** The newest message when the list was last read to its end, in ms since 1970. */
   #readTo = 0;
   #isAsking = false;
+  #wasAtEnd = true;
   #older;
   #grid = make("div", { class: "dvergr-threads", role: "treegrid", "aria-label": "Messages by thread" });
   #scroller;
@@ -835,6 +836,14 @@ var List = class {
     this.#grid.addEventListener("keydown", (event) => this.#key(event), { signal });
     this.#grid.addEventListener("focusin", (event) => this.#focused(event), { signal });
     this.#grid.addEventListener("click", (event) => this.#clicked(event), { signal });
+    this.#followWidth();
+  }
+  /** Text that wraps anew is taller; who read the end goes on reading it. */
+  #followWidth() {
+    if (!("ResizeObserver" in globalThis)) return;
+    const watch = new ResizeObserver(() => this.#wasAtEnd && !this.#hasFocus && this.toEnd());
+    watch.observe(this.#scroller);
+    this.#signal.addEventListener("abort", () => watch.disconnect());
   }
   get el() {
     return this.#scroller;
@@ -868,6 +877,7 @@ var List = class {
   }
   toEnd() {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#wasAtEnd = true;
     this.#readAll();
   }
   get isAtEnd() {
@@ -881,7 +891,8 @@ var List = class {
     for (const said of this.#talk.said.values()) this.#readTo = Math.max(this.#readTo, said.at);
   }
   #scrolled() {
-    if (this.isAtEnd) this.#readAll();
+    this.#wasAtEnd = this.isAtEnd;
+    if (this.#wasAtEnd) this.#readAll();
     this.#acts.moved();
   }
   /** @returns {Map<string, RunRow[]>} */
@@ -1253,14 +1264,15 @@ var Box = class {
     if (this.#sent && this.#isSlow) return "Sent; the kernel has not taken it yet.";
     return this.#talk.closed ? "The room is closed and admits nothing." : "";
   }
-  /** The choices stay as they are while the same people are there. */
+  /** The choices stay as they are while the same people are there. The rule: the only one there, else everyone. */
   #drawActors() {
     const actors = this.#talk.present.map((each) => each.actor);
-    const key = JSON.stringify(actors);
+    const rule = actors.length === 1 && !this.#talk.others ? actors[0] : "everyone";
+    const key = JSON.stringify([actors, rule]);
     if (key === this.#actors && this.#to.options.length) return;
     this.#actors = key;
     const chosen = this.#to.value;
-    const choices = [["the room’s rule", RULE], ["everyone", EVERYONE], ...actors.map((actor) => [actor, actor])];
+    const choices = [[`the room’s rule: ${rule}`, RULE], ["everyone", EVERYONE], ...actors.map((actor) => [actor, actor])];
     this.#to.replaceChildren(...choices.map(([text = "", value = ""]) => make("option", { value }, text)));
     this.#to.value = choices.some(([, value]) => value === chosen) ? chosen : RULE;
   }

@@ -36,6 +36,7 @@ export class List {
   /** The newest message when the list was last read to its end, in ms since 1970. */
   #readTo = 0;
   #isAsking = false;
+  #wasAtEnd = true;
 
   #older;
   #grid = make('div', { class: 'dvergr-threads', role: 'treegrid', 'aria-label': 'Messages by thread' });
@@ -58,6 +59,15 @@ export class List {
     this.#grid.addEventListener('keydown', (event) => this.#key(event), { signal });
     this.#grid.addEventListener('focusin', (event) => this.#focused(event), { signal });
     this.#grid.addEventListener('click', (event) => this.#clicked(event), { signal });
+    this.#followWidth();
+  }
+
+  /** Text that wraps anew is taller; who read the end goes on reading it. */
+  #followWidth() {
+    if (!('ResizeObserver' in globalThis)) return;
+    const watch = new ResizeObserver(() => this.#wasAtEnd && !this.#hasFocus && this.toEnd());
+    watch.observe(this.#scroller);
+    this.#signal.addEventListener('abort', () => watch.disconnect());
   }
 
   get el() {
@@ -96,6 +106,7 @@ export class List {
 
   toEnd() {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#wasAtEnd = true;
     this.#readAll();
   }
 
@@ -113,7 +124,8 @@ export class List {
   }
 
   #scrolled() {
-    if (this.isAtEnd) this.#readAll();
+    this.#wasAtEnd = this.isAtEnd;
+    if (this.#wasAtEnd) this.#readAll();
     this.#acts.moved();
   }
 

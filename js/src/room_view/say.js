@@ -85,14 +85,15 @@ export class Box {
     return this.#talk.closed ? 'The room is closed and admits nothing.' : '';
   }
 
-  /** The choices stay as they are while the same people are there. */
+  /** The choices stay as they are while the same people are there. The rule: the only one there, else everyone. */
   #drawActors() {
     const actors = this.#talk.present.map((each) => each.actor);
-    const key = JSON.stringify(actors);
+    const rule = actors.length === 1 && !this.#talk.others ? actors[0] : 'everyone';
+    const key = JSON.stringify([actors, rule]);
     if (key === this.#actors && this.#to.options.length) return;
     this.#actors = key;
     const chosen = this.#to.value;
-    const choices = [['the room’s rule', RULE], ['everyone', EVERYONE], ...actors.map((actor) => [actor, actor])];
+    const choices = [[`the room’s rule: ${rule}`, RULE], ['everyone', EVERYONE], ...actors.map((actor) => [actor, actor])];
     this.#to.replaceChildren(...choices.map(([text = '', value = '']) => make('option', { value }, text)));
     this.#to.value = choices.some(([, value]) => value === chosen) ? chosen : RULE;
   }
