@@ -124,8 +124,8 @@ class Closing:
         self._lives.pop(row.id, None)
         self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=entry.run), row.id)
         entry.handle.settle(row, came_to.value if row.status is came_to.status else None, came_to.problem)
+        self.outside.ended(row)  # first who waits for its thread, then its own actor's next message
         self._gone(entry, row)
-        self.outside.ended(row)
         entry.release()
 
     def lost(self, entry: Entry) -> None:

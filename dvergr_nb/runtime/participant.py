@@ -351,8 +351,10 @@ class Coming:
 
     def stored(self, arrival: Arrival) -> None:
         """It is stored."""
-        self._participant.join(self._turn, arrival)
-        self._inbox.arrived()
+        try:
+            self._participant.join(self._turn, arrival)
+        finally:
+            self._inbox.arrived()
 
     def refused(self) -> None:
         """It was refused."""
