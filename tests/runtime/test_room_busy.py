@@ -231,6 +231,23 @@ async def test_law_4_in_a_room_of_exclusive_threads_those_who_wait_follow_each_o
         assert all(one.ended_at <= two.started_at for one, two in itertools.pairwise(rows))
 
 
+async def test_law_4_in_a_room_of_exclusive_threads_nobodys_next_message_overtakes_what_another_actor_was_told_before(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab", exclusive_threads=True)
+        ann, bob = Held(), Held()
+        room.join("ann", ann)
+        room.join("bob", bob)
+        first = room.turn("ann", "1")
+        await ann.until("1")
+        others = [room.turn(actor, text, thread=first) for actor, text in (("bob", "2"), ("ann", "3"), ("bob", "4"))]
+        await room.post("settled", to="_nobody")
+        ann.let()
+        bob.let()
+        await session.drain(20)
+        rows = sorted((run.row for run in (first, *others)), key=lambda row: row.started_at)
+        assert [session.store.message(row.trigger).content for row in rows] == ["1", "2", "3", "4"]
+
+
 async def test_law_4_a_broadcast_in_a_room_of_exclusive_threads_is_answered_by_all_one_after_another(opened):
     async with opened() as session:
         room, at_work, most = session.rooms.open("lab", exclusive_threads=True), set(), []

@@ -149,6 +149,22 @@ async def test_who_leaves_while_it_will_not_stop_stays_live_until_it_has_and_may
         assert said_by(room, "ann") == ["a new me"]
 
 
+async def test_who_joins_again_while_its_old_turn_will_not_stop_answers_that_thread_after_it(opened):
+    async with opened() as session:
+        room, stubborn, heard = session.rooms.open("lab"), Stubborn(), Heard("a new me")
+        room.join("ann", stubborn)
+        old = room.turn("ann", "go")
+        await stubborn.began.wait()
+        room.leave("ann")
+        room.join("ann", heard)
+        new = room.turn("ann", "same thread", thread=old)
+        assert await room.turn("ann", "elsewhere") == "a new me"
+        assert heard.contents == ["elsewhere"]
+        stubborn.open.set()
+        assert await new == "a new me"
+        assert end_of(old) == ("cancelled", "participant-left")
+
+
 async def test_present_says_who_works_on_what_and_what_waits_in_which_order(opened):
     async with opened() as session:
         room, held = session.rooms.open("lab"), Held()
