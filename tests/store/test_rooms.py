@@ -11,7 +11,7 @@ import pytest
 from dvergr_nb.errors import BadInput, BadMessage, BadRun, RoomDiffers, ThreadBusy
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.operation import Admit, Admitted, Joined, Left, Moved, Opened, Post, Resume, Unit
+from dvergr_nb.records.operation import Admit, Admitted, Joined, Left, Moved, Opened, OpenRoom, Post, Resume, Unit
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.run import Reason, RunStatus
 from dvergr_nb.store.connect import Instance
@@ -35,12 +35,16 @@ def test_a_room_keeps_where_it_was_made_and_its_rule_for_threads(tmp_store_path:
 
 
 @pytest.mark.parametrize("is_exclusive", [True, False])
-def test_a_room_that_is_there_is_not_opened_with_the_other_rule_for_its_threads(store: Store, is_exclusive: bool) -> None:
+def test_a_room_that_is_there_is_not_opened_when_the_other_rule_for_its_threads_is_asked_for(
+    store: Store, is_exclusive: bool
+) -> None:
     made = room(exclusive_threads=is_exclusive)
     done(store, made)
     other = dataclasses.replace(made.room, exclusive_threads=not is_exclusive)
+    assert done(store, OpenRoom(room=other)) == Opened(room=made.room, inserted=False)
+    assert done(store, OpenRoom(room=made.room, is_asked=True)) == Opened(room=made.room, inserted=False)
     with pytest.raises(RoomDiffers, match=f"open it with exclusive_threads={is_exclusive}") as refused:
-        done(store, dataclasses.replace(made, room=other))
+        done(store, OpenRoom(room=other, is_asked=True))
     assert (refused.value.room, refused.value.exclusive_threads) == ("lab", is_exclusive)
     assert store.rooms() == [made.room]
 
@@ -53,7 +57,7 @@ def test_a_room_that_its_first_message_or_member_makes_has_the_defaults(store: S
         ("by message", False, None),
     ]
     with pytest.raises(RoomDiffers):
-        done(store, room("by message", exclusive_threads=True))
+        done(store, dataclasses.replace(room("by message", exclusive_threads=True), is_asked=True))
 
 
 def test_who_joins_is_in_the_room_until_it_leaves_and_each_stay_is_on_record(store: Store) -> None:

@@ -13,6 +13,7 @@ from dvergr_nb.errors import SessionClosed
 from dvergr_nb.records.operation import Post, Posted
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.store.store import Store
+from dvergr_nb.store.writer import TOLD_AT_ONCE
 from tests.store.making import admit, done, held, here, message, opened, said
 
 
@@ -37,7 +38,7 @@ def test_a_large_batch_is_told_in_several_turns_of_the_loop_and_in_order() -> No
     while turns:
         turns.pop(0)()
         lengths.append(len(heard))
-    assert lengths == [64, 128, 150]
+    assert lengths == [*range(TOLD_AT_ONCE, 150, TOLD_AT_ONCE), 150]
     assert heard == list(range(150))
     store.close()
 
@@ -59,10 +60,10 @@ def test_all_that_a_batch_has_to_tell_is_one_wake_up() -> None:
     store = opened(deliver=deliver)
     heard: list[object] = []
     with held(store):
-        for _ in range(30):
+        for _ in range(TOLD_AT_ONCE - 1):
             store.submit(Post(message=message()), lambda future: heard.append(future.result()))
     assert store.flush(30)
-    assert (len(calls), len(heard)) == (1, 30)
+    assert (len(calls), len(heard)) == (1, TOLD_AT_ONCE - 1)
     store.close()
 
 
