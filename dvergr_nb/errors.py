@@ -159,10 +159,8 @@ class ActorBusy(ThreadBusy):
     def __init__(self, run_id: str, actor: str, thread: str) -> None:
         super().__init__(run_id, actor, thread)
         at_work = f" as Run {run_id[-8:]}" if run_id else ""
-        self.args = (
-            f"{actor!r} works already{at_work}, and on_busy='refuse' lets nothing wait; "
-            "await it, cancel it, or leave on_busy out",
-        )
+        advice = "await it, cancel it, or leave on_busy out"
+        self.args = (f"{actor!r} works already{at_work}, and on_busy='refuse' lets nothing wait; {advice}",)
 
 
 class MoveRefused(Refused):

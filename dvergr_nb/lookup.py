@@ -13,6 +13,7 @@ from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.records.timeline import HEAD_MESSAGES, TAIL_MESSAGES, Timeline, timeline
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.rooms import Rooms
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.store import frames
 from dvergr_nb.store.store import Store
@@ -25,6 +26,7 @@ class Lookup:
 
     store: Store
     clock: Clock
+    rooms: Rooms
     is_open: bool
     _supervisor: Supervisor
 
@@ -118,6 +120,4 @@ class Lookup:
         Those that are queued here will be answered, so they are not among them.
         """
         self._check_open()
-        queued = {(run.trigger, run.actor) for run in self._supervisor.queued(room)}
-        found = self.store.unanswered(room, limit + len(queued))
-        return [each for each in found if (each.message.id, each.actor) not in queued][:limit]
+        return self.rooms.unanswered(room, limit)

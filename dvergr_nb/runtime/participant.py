@@ -78,7 +78,8 @@ class Participant:
 
     def answering(self, message_id: MessageId) -> RunHandle | None:
         """The Run that has this message or that it will join, where one has it already."""
-        for turn in (*([self._current] if self._current else []), *self._awaited, *self._line):
+        turns: list[Turn] = [*([self._current] if self._current else []), *self._awaited, *self._line]
+        for turn in turns:
             if turn.arrival.message.id == message_id or (turn.entry.inbox is not None and turn.entry.inbox.has(message_id)):
                 return turn.entry.handle
         return None
@@ -274,6 +275,8 @@ class Participant:
         waits = isinstance(problem, ThreadBusy) and not turn.refuses_to_wait
         if waits and isinstance(problem, ThreadBusy):
             self._wait_for(RunId(problem.run_id), turn)
+        elif not turn.is_durable:
+            self._turns.forget(turn.arrival.message)
         self.next()
         return waits
 

@@ -67,6 +67,8 @@ class House(Protocol):
 
     def changed(self, room: str) -> None: ...
 
+    def unanswered(self, room: str | None, limit: int) -> list[Unanswered]: ...
+
     def bundle(self, room: str) -> Any: ...
 
 
@@ -279,14 +281,14 @@ class Room:
             options = Options(label=label_of(text) if label is None else label, tags=tags, key=key, parent=parent)
             spoken = self.speaking.turn(participant, said, options, on_busy)
             if sender == PERSON:
-                self.speaking.latest[actor] = spoken.message.id
+                self.speaking.follow(actor, spoken.message)
             return spoken
 
         return self._home.call(say)
 
     def latest(self, actor: str) -> MessageId | None:
         """The last message of the thread in which the person talks with that actor in this kernel; None before the first."""
-        return self.speaking.latest.get(actor)
+        return self.speaking.latest(actor)
 
     async def ask(
         self,
@@ -325,8 +327,8 @@ class Room:
         return list(self._house.tools.store.members(self.name))
 
     def unanswered(self, limit: int = UNANSWERED) -> list[Unanswered]:
-        """Messages that were given to somebody here and that no Run answers, for instance because the kernel died."""
-        return list(self._house.tools.store.unanswered(self.name, limit))
+        """Messages that were given to somebody here and that no Run answers or is to answer, as after the death of a kernel."""
+        return self._house.unanswered(self.name, limit)
 
     def answer(self, what: Unanswered) -> RunHandle:
         """Has an unanswered message answered now, by the actor it was given to."""

@@ -11,7 +11,7 @@ from dvergr_nb.records import room as records
 from dvergr_nb.records.event import MessagePosted, RoomChanged
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Opened, OpenRoom
-from dvergr_nb.records.room import Present
+from dvergr_nb.records.room import Present, Unanswered
 from dvergr_nb.records.run import Reason, Run, RunKind, checked_word
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import Ledger, Policy
@@ -107,6 +107,17 @@ class Rooms:
         """A message of a room is stored: those who watch are told."""
         self.tools.bus.publish(lambda seq: MessagePosted(seq=seq, message=message))
 
+    def unanswered(self, room: str | None, limit: int) -> list[Unanswered]:
+        """What no Run answers. What waits here, or is about to join a turn, will be answered and is not among it."""
+        waiting = sum(len(each.queued) + 1 for live in self.live() if room in (None, live.name) for each in live.present())
+        found = self.tools.store.unanswered(room, limit + waiting)
+        return [each for each in found if not self._is_to_be_answered(each)][:limit]
+
+    def _is_to_be_answered(self, what: Unanswered) -> bool:
+        room = self._rooms.get(what.message.room)
+        participant = None if room is None else room.delivery.participants.get(what.actor)
+        return participant is not None and participant.answering(what.message.id) is not None
+
     def handles(self, room: str) -> Sequence[RunHandle]:
         """Of all that lives in a room or is on its way."""
         return self._supervisor.handles(room)
@@ -176,11 +187,7 @@ class Rooms:
         self.told(message)
         if (room := self._rooms.get(message.room)) is not None:
             room.delivery.landed(message, message.thread_root_id)
-            if (
-                message.sender in room.speaking.latest
-                and room.delivery.root_of(room.speaking.latest[message.sender]) == message.thread_root_id
-            ):
-                room.speaking.latest[message.sender] = message.id
+            room.speaking.heard(message)
 
     def unheard(self, message: Message) -> None:
         """It was refused."""
@@ -223,6 +230,9 @@ class _Turns:
 
     def said(self, message: Message) -> None:
         self._rooms.told(message)
+
+    def forget(self, message: Message) -> None:
+        self._room.speaking.forget(message)
 
     def hold(self, holder: RunId, waits: Participant) -> None:
         self._rooms.hold(holder, waits)

@@ -88,8 +88,35 @@ class Speaking:
         self._tools = house.tools
         self._delivery = delivery
         self._admits = admits
-        self.latest: dict[str, MessageId] = {}
+        self._latest: dict[str, MessageId] = {}
         """Per actor, the last message of the thread that the person talks with it in."""
+        self._before: dict[MessageId, MessageId | None] = {}
+        """What was the last one before a message of the person's that is not stored yet."""
+
+    def latest(self, actor: str) -> MessageId | None:
+        """The last message of the thread that the person talks with that actor in."""
+        return self._latest.get(actor)
+
+    def follow(self, actor: str, message: Message) -> None:
+        """The person has said this to the actor; `forget` where it was refused."""
+        self._before[message.id] = self._latest.get(actor)
+        self._latest[actor] = message.id
+
+    def heard(self, message: Message) -> None:
+        """A message is stored; an actor's reply in the thread that the person talks with it in is its last one."""
+        self._before.pop(message.id, None)
+        last = self._latest.get(message.sender)
+        if last is not None and self._delivery.root_of(last) == message.thread_root_id:
+            self._latest[message.sender] = message.id
+
+    def forget(self, message: Message) -> None:
+        """A message was refused, so nothing can reply to it."""
+        before = self._before.pop(message.id, None)
+        if message.to is not None and self._latest.get(message.to) == message.id:
+            if before is None:
+                del self._latest[message.to]
+            else:
+                self._latest[message.to] = before
 
     def thread_of(self, ref: ThreadRef) -> tuple[MessageId, MessageId]:
         """The message to reply to and its thread. Raises `NoSuchMessage` where it is not in this room."""
@@ -194,6 +221,8 @@ class Speaking:
         def hear(answer: Settled) -> None:
             if (problem := answer.exception()) is None:
                 self._stored(message, answer)
+            else:
+                self.forget(message)
             then(problem)
 
         noted = self._tools.store.note(Post(message=message), hear)

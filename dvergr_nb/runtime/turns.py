@@ -33,6 +33,9 @@ class Turns(Protocol):
     def said(self, message: Message) -> None:
         """A message was stored together with its Run."""
 
+    def forget(self, message: Message) -> None:
+        """A message was refused together with its Run."""
+
     def hold(self, holder: RunId, waits: Participant) -> None:
         """Has `freed` called once that Run has ended."""
 
