@@ -375,15 +375,16 @@ class Room:
         """Admits nothing more, cancels what works there, waits for it up to `drain_s` seconds, and ends everybody's part.
 
         Raises `RoomNotDrained` with those that go on; the room stays fenced then, and may be closed again to wait longer.
-        What has ended is the answer; nothing for a room that is closed already.
+        What has ended is the answer; nothing for a room that is closed already. Who reopens it meanwhile keeps it open.
         """
         if self.shutting.is_closed:
             return ()
         if self.shutting.admits:
             self.fence()
         ended = await self.shutting.drain(drain_s)
-        for actor in list(self.delivery.participants):
-            self.leave(actor)
+        if self.shutting.is_closed:
+            for actor in list(self.delivery.participants):
+                self.leave(actor)
         return ended
 
 

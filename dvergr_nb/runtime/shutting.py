@@ -51,10 +51,14 @@ class Shutting:
         return True
 
     async def drain(self, drain_s: float) -> tuple[RunHandle, ...]:
-        """Asks everything there to stop, and waits; what has ended. Raises `RoomNotDrained`, and the room stays fenced."""
+        """Asks everything there to stop, and waits; what has ended. Raises `RoomNotDrained`, and the room stays fenced.
+
+        Where it was reopened meanwhile, it is not closed.
+        """
         if isinstance(drain_s, bool) or not isinstance(drain_s, int | float) or drain_s < 0:
             raise BadInput(f"drain_s is a number of seconds from 0, not {clipped(repr(drain_s), 60)}")
         ended: list[RunHandle] = []
+        fence = self.fence
         self._cancel()
         try:
             async with asyncio.timeout(drain_s):
@@ -65,5 +69,5 @@ class Shutting:
             left = [(handle.id, handle.label) for handle in self._handles()]
             if left:
                 raise RoomNotDrained(self._room, drain_s, left) from None
-        self.is_closed = True
+        self.is_closed = self.fence is fence
         return tuple(dict.fromkeys(ended))

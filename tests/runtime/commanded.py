@@ -118,7 +118,6 @@ class Commanded:
         self._contents = {an_id: name for name, an_id in self._names.items()}
         self._played: dict[str, Played] = {}
         self._handles: dict[str, RunHandle] = {}
-        self._fence: Any = None
         self._closing: asyncio.Task[Any] | None = None
         self.session.watch_runs("names", self._heard)
 
@@ -202,12 +201,11 @@ class Commanded:
     def _fence_off(self) -> bool:
         if self.room.is_closed:
             return False
-        self._fence = self.room.fence()
+        self.room.fence()
         return True
 
     def _reopen(self) -> bool:
-        is_drained = self.room.shutting.is_closed or (self._closing is not None and not self._closing.done())
-        return self.room.reopen(None if is_drained else self._fence)
+        return self.room.reopen(None if self.room.shutting.is_closed else self.room.shutting.fence)
 
     def _close(self) -> bool:
         if self._closing is None or self._closing.done():
@@ -236,6 +234,7 @@ class Commanded:
         shutting = self.room.shutting
         return {
             "door": "open" if shutting.admits else "closed" if shutting.is_closed else "fenced",
+            "torn": shutting.admits and shutting.is_closed,
             "closing": self._closing is not None and not self._closing.done(),
             "present": [self._standing(each) for each in self.room.delivery.participants.values()],
             "waiting": sorted(name for name, handle in self._handles.items() if not handle.is_done),

@@ -168,6 +168,8 @@ def _slots(report: Report) -> Iterator[str]:
         yield f"slots are held by {report['slots']}, and running are {running}"
     if working != running:
         yield f"at work are {working}, and running are {running}"
+    if report["torn"]:
+        yield "the room admits and is closed"
     if report["coming"] or report["closing"]:
         yield f"{report['coming']} messages are on their way, closing: {report['closing']}"
     gone = report["live"] - len(working) - lines

@@ -323,3 +323,21 @@ async def test_a_session_job_elsewhere_is_not_touched_by_a_closing(opened):
 
 async def _value(ctx):
     return "v"
+
+
+async def test_a_room_that_is_reopened_while_it_closes_stays_open_and_can_be_closed_again(opened):
+    async with opened() as session:
+        room, held = session.rooms.open("lab"), Held()
+        room.join("ann", held)
+        room.turn("ann", "well?")
+        await held.until("well?")
+        fence = room.fence()
+        closing = asyncio.create_task(room.close())
+        await asyncio.sleep(0)
+        assert room.reopen(fence)
+        await closing
+        assert [room.is_closed, [each.actor for each in room.present()]] == [False, ["ann"]]
+        room.turn("ann", "again")
+        await held.until("again")
+        assert len(await room.close()) == 1
+        assert [room.is_closed, room.present()] == [True, ()]
