@@ -382,7 +382,7 @@ class Room:
         if self.shutting.admits:
             self.fence()
         ended = await self.shutting.drain(drain_s)
-        if self.shutting.is_closed:
+        if self.is_closed:
             for actor in list(self.delivery.participants):
                 self.leave(actor)
         return ended
