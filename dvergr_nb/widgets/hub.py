@@ -92,8 +92,13 @@ class Hub:
         """The hub of that session."""
         return cls._hubs.get(session) or cls._hubs.setdefault(session, cls(session))
 
-    def read(self, ask: Callable[[], Value], then: Callable[[Value], object]) -> None:
-        """Asks the store in a thread and hands on what it said. Where it cannot be read, that is logged and no more is done."""
+    def read(
+        self,
+        ask: Callable[[], Value],
+        then: Callable[[Value], object],
+        otherwise: Callable[[BaseException], object] = lambda _: None,
+    ) -> None:
+        """Asks the store in a thread and hands on what it said; an error is logged and told to `otherwise`."""
 
         def take(answer: Future[Value]) -> None:
             if (problem := answer.exception()) is None:
@@ -101,6 +106,7 @@ class Hub:
             else:
                 level = logging.WARNING if self.session.is_open else logging.DEBUG
                 log.log(level, "a view could not read the store: %s", problem)
+                otherwise(problem)
 
         self.session.home.in_thread(ask, take)
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from concurrent.futures import Future
 from typing import Any, Final, Literal
 
-from dvergr_nb.errors import DvergrError
+from dvergr_nb.errors import DvergrError, RoomClosed
 from dvergr_nb.ids import MessageId
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.text import clipped
@@ -44,11 +44,17 @@ class RoomActs(Acts):
             case "post":
                 self._post(message)
             case "older":
-                self._room.read_older(lambda: self._feed.acknowledge(message["id"], "requested"))
+                self._room.read_older(lambda problem: self._looked(message["id"], problem))
             case "whole":
                 self._show_whole(message)
             case _:
                 super()._begin(message)
+
+    def _looked(self, act: str, problem: BaseException | None) -> None:
+        if problem is None:
+            self._feed.acknowledge(act, "requested")
+        else:
+            self._feed.acknowledge(act, "failed", _sentence(problem))
 
     def _show_whole(self, message: AskWhole) -> None:
         act, message_id = message["id"], MessageId(message["message_id"])
@@ -72,6 +78,8 @@ class RoomActs(Acts):
         session, act = self._feed.hub.session, message["id"]
         reply_to = None if message["reply_to"] is None else MessageId(message["reply_to"])
         try:
+            if session.rooms.is_closed(self._room.room):
+                raise RoomClosed(self._room.room)  # posting by name would open it again
             posted = session.rooms.post(self._room.room, message["text"], to=message["to"], reply_to=reply_to)
         except DvergrError as problem:
             self._settle(act, problem)
@@ -82,15 +90,15 @@ class RoomActs(Acts):
         self._settle(act, stored.exception())
 
     def _settle(self, act: str, problem: BaseException | None) -> None:
-        """A mistake of the person is said as it is; what else may go wrong is said with its type."""
-        error = None
-        if problem is not None:
-            error = clipped(
-                str(problem) if isinstance(problem, DvergrError) else f"{type(problem).__name__}: {problem}", ERROR_LIMIT
-            )
-        self._posted[act] = ("posted", None) if problem is None else ("failed", error)
+        self._posted[act] = ("posted", None) if problem is None else ("failed", _sentence(problem))
         self._answer(act)
 
     def _answer(self, act: str) -> None:
         if (known := self._posted[act]) is not None:
             self._feed.acknowledge(act, *known)
+
+
+def _sentence(problem: BaseException) -> str:
+    """A mistake of the person is said as it is; what else may go wrong is said with its type."""
+    told = str(problem) if isinstance(problem, DvergrError) else f"{type(problem).__name__}: {problem}"
+    return clipped(told, ERROR_LIMIT)

@@ -15,6 +15,9 @@ from dvergr_nb.records.wire_room import RoomPatch, RoomSnapshot, RoomWire, SaidW
 from dvergr_nb.widgets.feed import SAVE_END_S, SAVE_S, Feed, Scope
 from dvergr_nb.widgets.hub import Hub
 
+Then = Callable[[BaseException | None], object]
+"""Called once what was asked is there, or with why it is not."""
+
 RUNS_LIMIT: Final = 1_000
 """How many turns a room view holds at first; as many again each time older messages are asked for."""
 SAID_SLICE: Final = 200
@@ -44,7 +47,7 @@ class RoomFeed(Feed):
         """Shows who is there and what lives, then what the store remembers."""
         self.hub.add_room(self)
         super().start()
-        self._read_said(lambda: None)
+        self._read_said(lambda _: None)
 
     def stop(self) -> None:
         """Hears no more."""
@@ -73,7 +76,7 @@ class RoomFeed(Feed):
         self._flush_soon()
         self._save_soon(SAVE_END_S)
 
-    def read_older(self, then: Callable[[], object]) -> None:
+    def read_older(self, then: Then) -> None:
         """Shows as many more messages, with their turns, and calls `then`."""
         self._keep += self._step
         self.scope = dataclasses.replace(self.scope, limit=self.scope.limit + RUNS_LIMIT)
@@ -82,16 +85,16 @@ class RoomFeed(Feed):
 
     # Inside ----------------------------------------------------------------------------------------------------------
 
-    def _read_said(self, then: Callable[[], object]) -> None:
+    def _read_said(self, then: Then) -> None:
         store, wanted = self.hub.session.store, MessageFilter(room=self.room, limit=self._keep + 1, only_said=True)
 
         def take(found: Sequence[Message]) -> None:
             self._older = len(found) > self._keep
             self._note([message for message in found[-self._keep :] if message.id not in self.said])
             self._save_soon(SAVE_END_S)
-            then()
+            then(None)
 
-        self.hub.read(lambda: store.messages(wanted), take)
+        self.hub.read(lambda: store.messages(wanted), take, then)
 
     def _note(self, messages: Sequence[Message]) -> None:
         wires: dict[str, SaidWire] = {message.id: said_wire(message) for message in messages}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 import dvergr_nb as d
+from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.wire import Cancel
@@ -123,3 +127,33 @@ async def test_what_is_not_said_in_the_room_is_not_told_through_its_view() -> No
         await told.until(lambda: len(told.of("ack")) == 2)
         assert told.of("whole") == []
         assert {ack["error"] for ack in told.of("ack")} == {"this message is not in the room"}
+
+
+async def test_older_messages_that_cannot_be_read_are_answered_with_why(caplog: pytest.LogCaptureFixture) -> None:
+    with Session(":memory:") as here:
+        here.rooms.open("research")
+        told = Told()
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        await told.until(lambda: "older" in told.room())
+
+        def broken(wanted: MessageFilter) -> Sequence[Message]:
+            raise StoreFailed("store.duckdb", "the disk hangs")
+
+        here.store.messages = broken  # type: ignore[method-assign]
+        acts.do(Older(type="older", id="press"))
+        await told.until(lambda: told.of("ack"))
+        assert told.of("ack")[0]["outcome"] == "failed"
+        assert "the disk hangs" in told.of("ack")[0]["error"]
+        assert "could not read the store" in caplog.text
+
+
+async def test_a_closed_room_is_not_opened_by_what_is_said_to_it_through_its_view() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        await room.close()
+        acts.do(post("anybody there?"))
+        await told.until(lambda: told.of("ack"))
+        assert told.of("ack")[0]["outcome"] == "failed"
+        assert "closed" in told.of("ack")[0]["error"]
+        assert here.rooms.is_closed("research")
