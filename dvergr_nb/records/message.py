@@ -39,6 +39,8 @@ SUB_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "object": frozenset({"kind", "id"}),
 }
 FACT_WORDS: Final = ("kind", "verb", "status", "tool_name", "tool_use_id", "outcome")
+ADDRESS_LIMIT: Final = 200
+"""Longest name of a sender or of who is addressed, in characters."""
 CONTENT_LIMIT: Final = 4_000_000
 """Longest content, in characters; what is longer belongs into a file."""
 
@@ -89,6 +91,7 @@ class Message:
 def checked(message: Message) -> Message:
     """The message, its text mended. Raises `BadMessage` where its shape breaks a rule."""
     _check_ids(message)
+    _check_addresses(message)
     if message.metadata:
         _check_metadata(message.metadata)
     check_facts(message)
@@ -113,7 +116,7 @@ def check_facts(message: Message) -> None:
 
 def _mended(message: Message) -> Message:
     """The message with all text that somebody else may have chosen mended; itself where there is nothing to mend."""
-    changed: dict[str, Any] = _mended_texts(message, "content", "kind")
+    changed: dict[str, Any] = _mended_texts(message, "sender", "to", "content", "kind")
     facts = [_mended_texts(fact, *FACT_WORDS) for fact in message.facts]
     if any(facts):
         pairs = zip(message.facts, facts, strict=True)
@@ -141,7 +144,17 @@ def _check_ids(message: Message) -> None:
         )
 
 
+def _check_addresses(message: Message) -> None:
+    for name, address in (("sender", message.sender), ("to", message.to)):
+        is_line = isinstance(address, str) and address.strip() and len(address) <= ADDRESS_LIMIT and "\n" not in address
+        if not is_line and not (address is None and name == "to"):
+            shown = clipped(repr(address), 60)
+            raise BadMessage("invalid-address", f"{name} must be a line of 1 to {ADDRESS_LIMIT} characters, not {shown}")
+
+
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    if not isinstance(metadata, Mapping):
+        raise BadMessage("invalid-message-metadata", f"metadata is a mapping, not {clipped(repr(metadata), 60)}")
     own_field = {"run-id": "run_id", "activities": "facts"}
     for key, value in metadata.items():
         if key in own_field:
@@ -153,7 +166,7 @@ def _check_metadata(metadata: Mapping[str, Any]) -> None:
             raise BadMessage("unknown-message-metadata", f"metadata {key!r} may hold only {', '.join(sorted(known))}")
     try:
         json.dumps(metadata, allow_nan=False)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, RecursionError) as problem:
         raise BadMessage("invalid-message-metadata", f"metadata must be plain data: {problem}") from None
 
 

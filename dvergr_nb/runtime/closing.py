@@ -19,7 +19,7 @@ from dvergr_nb.records.operation import End, row_in
 from dvergr_nb.records.run import Reason, Run, RunStatus, live
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.ports import Nobody, Outside, Settled
-from dvergr_nb.runtime.settle import FIRST_RETRY_S, LAST_RETRY_S, Ending, ending, unposted, write_end
+from dvergr_nb.runtime.settle import FIRST_RETRY_S, LAST_RETRY_S, Ending, described, ending, unposted, write_end
 
 log = logging.getLogger(__name__)
 
@@ -171,4 +171,6 @@ def _output(entry: Entry, came_to: Ending) -> tuple[Ending, tuple[Message, ...]]
         reply = () if came_to.reply is None else (entry.output(came_to.reply),)
     except BadInput as problem:
         return unposted(str(problem)), ()
+    except BaseException as problem:  # noqa: BLE001  # a reply is the body's own object, and may hold anything
+        return unposted(described(problem)), ()
     return came_to, (*entry.replies, *reply)

@@ -88,11 +88,12 @@ class Obligations:
             case str(text):
                 return Done(value=text, reply=Reply(content=text))
             case Reply():
-                self._carried = given.obligation if isinstance(given.obligation, Obligation) else None
+                self._carried = _carried(given)
                 return Done(value=given.content, reply=given)
             case Withheld(reason=reason):
                 return Done(reason=checked_word(reason, "reason"))
             case Pause():
+                self._carried = _carried(given.reply)
                 return given
             case None:
                 return Done(reason=None if self.latest is None else Reason.WITHHELD.value)
@@ -108,6 +109,11 @@ class Obligations:
                 one.emitted()
             else:
                 one.dropped(_word(run))
+
+
+def _carried(reply: object) -> Obligation | None:
+    mark = reply.obligation if isinstance(reply, Reply) else None
+    return mark if isinstance(mark, Obligation) else None
 
 
 def _word(run: Run) -> str:

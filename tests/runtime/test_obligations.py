@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
@@ -264,6 +265,14 @@ def end_of_row(row):
 # The reply that the room or the store does not take ------------------------------------------------------------------
 
 
+def nested(depth):
+    """A mapping in a mapping, so many deep."""
+    inner = {}
+    for _ in range(depth):
+        inner = {"in": inner}
+    return inner
+
+
 def refused_replies():
     other = Fact(
         id="018f4f6e-7b5a-7cc0-9c3e-0123456789ab", kind="tool", verb="invoke", run_id="018f4f6e-7b5a-7cc0-9c3e-0123456789ac"
@@ -275,6 +284,12 @@ def refused_replies():
         "a field of its own": d.Reply(content="hi", metadata={"run-id": "x"}),
         "a fact of another Run": d.Reply(content="hi", facts=(other,)),
         "no text": d.Reply(content=42),
+        "an address that is none": d.Reply(content="hi", to=42),
+        "an address of two lines": d.Reply(content="hi", to="a\nb"),
+        "a fact that is none": d.Reply(content="hi", facts=(1,)),
+        "no facts": d.Reply(content="hi", facts=None),
+        "metadata that is no mapping": d.Reply(content="hi", metadata=["role"]),
+        "metadata without an end": d.Reply(content="hi", metadata={"object": {"kind": nested(20_000)}}),
     }
 
 
@@ -292,19 +307,42 @@ async def test_law_7_a_reply_that_the_room_cannot_take_fails_its_run_and_leaves_
         assert (said_by(room, "researcher"), session.active_runs(), session.rooms.present("lab")[0].working) == ([], [], None)
 
 
+async def test_an_address_that_is_no_unicode_is_mended_and_its_run_ends(opened):
+    async with opened() as session:
+        duty = Duty()
+        room = lab(session, answering(duty, d.Reply(content="hi", to="b\ud800b")))
+        run = await room.turn("researcher", "go").wait()
+        assert (duty.told, end_of(run)) == (["emitted"], ("completed", None))
+        assert room.messages()[-1].to == "b\N{REPLACEMENT CHARACTER}b"
+
+
+async def test_law_7_a_reply_that_is_posted_by_a_run_that_waits_is_emitted(opened):
+    async with opened() as session:
+        duty = Duty()
+
+        async def handle(message, ctx):
+            duty.taken()
+            return d.Pause(reason="budget-exhausted", reply=d.carry_obligation("as far as I came"))
+
+        room = lab(session, handle)
+        run = await room.turn("researcher", "go").wait()
+        assert (duty.told, end_of(run)) == (["emitted"], ("waiting", "budget-exhausted"))
+        assert said_by(room, "researcher") == ["as far as I came"]
+
+
 async def test_case_42_a_reply_that_the_store_refuses_fails_its_run_leaves_no_output_and_the_next_turn_works(opened):
     """Case 42."""
     async with opened() as session:
-        duty, sent = Duty(), session.store.submit
+        duty, noted = Duty(), session.store.note
 
-        def submit(unit, then=None):
+        def note(unit, then=None):
             if not isinstance(unit, End) or not any(message.content == "refuse me" for message in unit.messages):
-                return sent(unit, then)
+                return noted(unit, then)
             answer = _refused(BadMessage("invalid-content", "the store does not like it"))
             session.home.post(lambda: then(answer))
-            return answer
+            return SimpleNamespace(future=answer)
 
-        session.store.submit = submit
+        session.store.note = note
         room = session.rooms.open("lab")
 
         async def handle(message, ctx):

@@ -222,6 +222,16 @@ async def test_a_message_that_breaks_a_rule_is_refused_before_anything_happens(o
         await session.drain(10)
 
 
+@pytest.mark.parametrize("address", [42, "", "a\nb", "x" * 201, ["ann"], b"ann"])
+@pytest.mark.parametrize("side", ["to", "sender"])
+async def test_what_is_no_address_is_refused_before_anything_happens(opened, side, address):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        with pytest.raises(BadMessage, match=f"{side} must be a line"):
+            room.post("hello", **{side: address})
+        assert room.messages() == []
+
+
 async def test_a_message_of_another_room_is_no_thread_here(opened):
     async with opened() as session:
         here, there = session.rooms.open("here"), session.rooms.open("there")
