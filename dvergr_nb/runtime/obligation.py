@@ -105,7 +105,7 @@ class Obligations:
         for one in self._all:
             if run.reason == Reason.REPLY_EMISSION_FAILED:
                 one.failed(run.error or "")
-            elif one is self._carried and run.status in (RunStatus.COMPLETED, RunStatus.WAITING):
+            elif one is self._carried and _has_said(run):
                 one.emitted()
             else:
                 one.dropped(_word(run))
@@ -114,6 +114,11 @@ class Obligations:
 def _carried(reply: object) -> Obligation | None:
     mark = reply.obligation if isinstance(reply, Reply) else None
     return mark if isinstance(mark, Obligation) else None
+
+
+def _has_said(run: Run) -> bool:
+    """Whether its reply is stored; where other things that it put on record were lost, that is its end, and the reply is."""
+    return run.status in (RunStatus.COMPLETED, RunStatus.WAITING) or run.reason == Reason.RECORD_LOST
 
 
 def _word(run: Run) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import logging
 from concurrent.futures import Future
@@ -13,8 +14,8 @@ import pytest
 import dvergr_nb as d
 from dvergr_nb.actors.wrappers import DEFAULT
 from dvergr_nb.errors import BadInput, BadMessage
-from dvergr_nb.records.message import CONTENT_LIMIT, Fact
-from dvergr_nb.records.operation import End
+from dvergr_nb.records.message import ACTIVITY, CONTENT_LIMIT, Fact
+from dvergr_nb.records.operation import End, Record
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.runtime.obligation import Obligation
 from tests.rigs.room import Held, end_of, said_by
@@ -328,6 +329,25 @@ async def test_law_7_a_reply_that_is_posted_by_a_run_that_waits_is_emitted(opene
         run = await room.turn("researcher", "go").wait()
         assert (duty.told, end_of(run)) == (["emitted"], ("waiting", "budget-exhausted"))
         assert said_by(room, "researcher") == ["as far as I came"]
+
+
+async def test_a_reply_that_is_stored_with_the_end_of_a_run_whose_record_was_lost_is_emitted(opened):
+    async with opened() as session:
+        duty = Duty()
+
+        async def handle(message, ctx):
+            duty.taken()
+            an_id = session.ids.message()
+            strange = dataclasses.replace(
+                message, id=an_id, thread_root_id=an_id, run_id=ctx.run.id, to=ACTIVITY, type="activity", room="elsewhere"
+            )
+            session.store.note(Record(message=strange))
+            return d.carry_obligation("hi")
+
+        room = lab(session, handle)
+        run = await room.turn("researcher", "go").wait()
+        assert (end_of(run), said_by(room, "researcher")) == (("failed", "record-lost"), ["hi"])
+        assert duty.told == ["emitted"]
 
 
 async def test_case_42_a_reply_that_the_store_refuses_fails_its_run_leaves_no_output_and_the_next_turn_works(opened):
