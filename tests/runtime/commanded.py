@@ -166,9 +166,9 @@ class Commanded:
         self._handles[name] = handle
 
         def over() -> None:
-            problem = handle._done.exception()
-            run = None if problem is not None else handle._done.result()
-            self._tell(["over", name, type(problem).__name__, None] if run is None else ["over", name, run.status, run.reason])
+            if handle._done.exception() is None:
+                run = handle._done.result()
+                self._tell(["over", self._contents[run.trigger], run.actor, run.status, run.reason])
 
         handle.when_over(over)
 
@@ -265,7 +265,8 @@ class Commanded:
         return {
             "messages": [_message(each, names, names_of_runs) for each in said],
             "runs": [[run.actor, names[run.trigger], run.status, run.reason] for run in runs],
-            "unanswered": [[each.message.content, each.actor] for each in self.room.unanswered(limit=10_000)],
+            "unanswered": [[each.message.content, each.actor] for each in store.unanswered(ROOM, 10_000)],
+            "listed": [[each.message.content, each.actor] for each in self.room.unanswered(limit=10_000)],
             "applied": [[fact.actor, names[fact.message_id]] for fact in facts if fact.status == "applied"],
             "settled": [[fact.actor, names[fact.message_id]] for fact in facts if fact.status in ("deferred", "invalid")],
             "slots": [names_of_runs.get(run_id, [slot.actor, run_id]) for slot, run_id in held.items()],

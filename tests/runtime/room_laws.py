@@ -92,6 +92,9 @@ def _fates(report: Report) -> Iterator[str]:
         what = [fate for fate, pairs in fates.items() if pair in pairs]
         if pair not in given or len(what) != 1:
             yield f"{pair} was {'' if pair in given else 'not '}given and is {what or 'lost'}"
+    waiting = {(name, each["actor"]) for each in report["present"] for name in (*each["pending"], *each["line"])}
+    if (listed := {(name, actor) for name, actor in report["listed"]}) != fates["unanswered"] - waiting:
+        yield f"{listed} are listed as unanswered, and {waiting} of {fates['unanswered']} will be answered"
 
 
 def _order(report: Report, trace: Trace) -> Iterator[str]:
@@ -114,13 +117,12 @@ def _kept(report: Report, trace: Trace) -> Iterator[str]:
     """What was acknowledged is there, and what has happened is on record."""
     stored = {each["name"] for each in report["messages"]}
     runs = {(name, actor): (status, reason) for actor, name, status, reason in report["runs"]}
-    by_name = {name: came_to for (name, _), came_to in runs.items()}
     applied = {(name, actor) for actor, name in report["applied"]}
     yield from (f"{name} was durable and is gone" for _, name in trace.of("durable") if name not in stored)
     yield from (f"{name} of {actor} began without a row" for _, actor, name in trace.of("began") if (name, actor) not in runs)
-    for _, name, status, reason in trace.of("over"):
-        if name in by_name and status.islower() and by_name[name] != (status, reason):
-            yield f"{name} was {status} ({reason}) and is {by_name[name]}"
+    for _, name, actor, *came_to in trace.of("over"):
+        if runs.get((name, actor)) != tuple(came_to):
+            yield f"{name} of {actor} was told to be {came_to} and is {runs.get((name, actor))}"
     for _, actor, _, names in trace.of("joined", this_life=True):
         yield from (f"{name} joined {actor} and is not noted" for name in names if (name, actor) not in applied)
     seen = {(name, actor) for actor, names in trace.seen.items() for name in names}
