@@ -37,6 +37,6 @@ class Answering:
             ctx.activity(NO_REPLY)
         return outcome
 
-    def settle(self, run: Run) -> None:
-        """Tells who made the reply what became of it; the Run's end is durable."""
+    def settle(self, run: Run | None) -> None:
+        """Tells who made the reply what became of it; the Run's end is durable, or will never be known here."""
         self._obligations.settle(run)

@@ -9,6 +9,7 @@
 | the handler threw | `on_dropped("handler-failed")` | failed, `error` |
 | the participant left | `on_dropped("abandoned")` | cancelled, `participant-left` |
 | the Run was cancelled or waits | `on_dropped(the Run's reason)` | as it ended |
+| the session ended before the Run did | `on_dropped("orphaned")` | failed, `orphaned` |
 """
 
 from __future__ import annotations
@@ -100,10 +101,12 @@ class Obligations:
             case _:
                 raise BadInput(f"a handler answers with text, a Reply or None, not {clipped(repr(given), 60)}")
 
-    def settle(self, run: Run) -> None:
-        """Tells every open one what became of its reply. Called once the Run's end is durable."""
+    def settle(self, run: Run | None) -> None:
+        """Tells every open one what became of its reply: once the Run's end is durable, or without it where that is lost."""
         for one in self._all:
-            if run.reason == Reason.REPLY_EMISSION_FAILED:
+            if run is None:
+                one.dropped(Reason.ORPHANED)
+            elif run.reason == Reason.REPLY_EMISSION_FAILED:
                 one.failed(run.error or "")
             elif one is self._carried and _has_said(run):
                 one.emitted()

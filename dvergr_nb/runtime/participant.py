@@ -308,8 +308,7 @@ class Participant:
 
     def over(self, turn: Turn, row: Run | None) -> None:
         """Its Run is over: obligations are settled, and what came too late to join it is next."""
-        if row is not None:
-            turn.body.settle(row)
+        turn.body.settle(row)
         self._let_go(turn)
         self.next()
 

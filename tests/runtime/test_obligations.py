@@ -27,13 +27,22 @@ class Duty:
     def __init__(self) -> None:
         self.told: list[object] = []
         self.obligation: Obligation | None = None
+        self._is_told = asyncio.Event()
+
+    def _tell(self, what: object) -> None:
+        self.told.append(what)
+        self._is_told.set()
+
+    async def until_told(self) -> None:
+        """Returns once one callback was called."""
+        await self._is_told.wait()
 
     def taken(self) -> Obligation:
         """Registers one for the running handler."""
         self.obligation = d.reply_obligation(
-            on_emitted=lambda: self.told.append("emitted"),
-            on_failed=lambda error: self.told.append(("failed", error)),
-            on_dropped=lambda reason: self.told.append(("dropped", reason)),
+            on_emitted=lambda: self._tell("emitted"),
+            on_failed=lambda error: self._tell(("failed", error)),
+            on_dropped=lambda reason: self._tell(("dropped", reason)),
         )
         return self.obligation
 
@@ -243,7 +252,7 @@ async def test_law_7_a_run_that_waits_drops_the_reply_it_did_not_make(opened, pa
         assert (duty.told, end_of(run)) == ([("dropped", pause.reason)], ("waiting", pause.reason))
 
 
-async def test_the_end_of_the_session_settles_what_is_open_at_most_once_and_the_run_reads_orphaned(opened, tmp_store_path):
+async def test_the_end_of_the_session_drops_the_reply_once_and_the_run_reads_orphaned(opened, tmp_store_path):
     duty, held = Duty(), Held()
 
     async def handle(message, ctx):
@@ -253,10 +262,25 @@ async def test_the_end_of_the_session_settles_what_is_open_at_most_once_and_the_
     async with opened(str(tmp_store_path)) as session:
         run = lab(session, handle).turn("researcher", "go")
         await held.until("go")
-    assert len(duty.told) <= 1
+    await duty.until_told()
     async with opened(str(tmp_store_path)) as later:
         assert end_of_row(later.run(run.id)) == ("failed", "orphaned")
-    assert duty.told in ([], [("dropped", "orphaned")])
+    assert duty.told == [("dropped", "orphaned")]
+
+
+async def test_a_reply_whose_end_could_not_be_written_before_the_session_ended_is_dropped_once(opened):
+    duty = Duty()
+    async with opened() as session:
+        room = lab(session, answering(duty, "hi"))
+        session.store.refused = (End,)
+        run = room.turn("researcher", "go")
+        await session.store.until_refused(1)
+        assert duty.told == []
+    with pytest.raises(d.SessionClosed):
+        await run
+    session.store.refused = ()
+    await duty.until_told()
+    assert duty.told == [("dropped", "orphaned")]
 
 
 def end_of_row(row):
