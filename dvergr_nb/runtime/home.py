@@ -65,17 +65,23 @@ class Home:
                 raise
 
     def call(self, act: Callable[[], T], limit_s: float = CALL_LIMIT_S) -> T:
-        """Does it now where the caller is on the loop's thread, else posts it and waits. Raises `LoopBusy` after `limit_s`."""
+        """Does it now where the caller is on the loop's thread, else posts it and waits.
+
+        Raises `LoopBusy` where the loop has not come to it after `limit_s` seconds; then it is never done.
+        """
         if self.is_here or self.is_gone:
             return act()
         answer: Future[T] = Future()
-        self.post(lambda: _settle(answer, act))
+        self.post(lambda: _settle(answer, act) if answer.set_running_or_notify_cancel() else None)
         try:
             return answer.result(limit_s)
         except FutureTimeout:
-            if answer.done():
-                raise
-            raise LoopBusy(limit_s) from None
+            if answer.cancel():
+                raise LoopBusy(limit_s) from None
+            return answer.result()
+        except KeyboardInterrupt:
+            answer.cancel()
+            raise
 
     def later(self, delay_s: float, act: Callable[[], object]) -> asyncio.TimerHandle:
         """Has the loop do it after a delay. Only on the loop's thread."""
