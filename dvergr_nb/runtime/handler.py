@@ -67,13 +67,21 @@ def _takes_ctx(work: Callable[..., Any]) -> bool:
         signature = inspect.signature(work)
     except (TypeError, ValueError):  # some C functions have none
         return False
-    for arguments in ((None, None), (None,)):
-        try:
-            signature.bind(*arguments)
-        except TypeError:
-            continue
-        return len(arguments) == 2
+    takes = [count for count in (1, 2) if _binds(signature, count)]
+    if takes == [1, 2]:  # what has a default may be there for something else, as in `lambda message, n=n: …`
+        names, kinds = list(signature.parameters), [each.kind for each in signature.parameters.values()]
+        return inspect.Parameter.VAR_POSITIONAL in kinds or names[1] == "ctx"
+    if takes:
+        return takes == [2]
     raise BadInput(f"who joins a room answers with a function of (message) or (message, ctx), not one of {signature}")
+
+
+def _binds(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*(None,) * count)
+    except TypeError:
+        return False
+    return True
 
 
 def _obliged(handler: Handler) -> Handler:

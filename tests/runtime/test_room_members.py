@@ -224,3 +224,11 @@ async def test_an_actor_that_is_built_in_joins_when_it_is_first_named(opened):
 async def test_a_room_of_one_name_is_one_room(opened):
     async with opened() as session:
         assert session.rooms.open("lab") is session.rooms.open("lab")
+
+
+async def test_a_parameter_with_a_default_is_left_alone_unless_it_is_the_context(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("ann", lambda message, answer="mine": answer)
+        room.join("bob", lambda message, ctx=None: ctx.run.actor)
+        assert [await room.turn("ann", "hello"), await room.turn("bob", "hello")] == ["mine", "bob"]
