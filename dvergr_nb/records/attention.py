@@ -61,6 +61,12 @@ class Attention:
         """Whether turns have the boundary it is for."""
         return self.at in SUPPORTED
 
+    @property
+    def needs_inbox(self) -> bool:
+        """Whether only a turn that takes messages while it works can do it."""
+        is_seen_only = self.memory == "include" and self.activation == "none" and self.control == "continue"
+        return is_seen_only or self.control == "suspend"
+
 
 OBSERVE: Final = Attention()
 ENQUEUE: Final = Attention(activation="enqueue", at="quiescent")

@@ -45,9 +45,8 @@ class Flight:
 class Delivery:
     """The participants of one room and what is on its way to them."""
 
-    def __init__(self, home: Home, admits: Callable[[], bool]) -> None:
+    def __init__(self, home: Home) -> None:
         self._home = home
-        self._admits = admits
         self.participants: dict[str, Participant] = {}
         self.askers: dict[str, Future[Message]] = {}
         """Who waits for the one message to an address of its own."""
@@ -112,7 +111,7 @@ class Delivery:
 
     def _hand_over(self, flight: Flight, participant: Participant, arrival: Arrival) -> None:
         participant.coming -= 1
-        handle = participant.arrive(arrival) if self._admits() else None
+        handle = participant.arrive(arrival)
         if handle is not None:
             flight.runs.append(handle)
 
@@ -124,11 +123,16 @@ class Delivery:
 
     def _go(self) -> None:
         self._is_going = True
-        for _ in range(min(SLICE, len(self._acts))):
-            try:
-                self._acts.popleft()()
-            except Exception:
-                log.exception("a message could not be handed over; the others were")
-        self._is_going = bool(self._acts)
-        if self._acts:
-            self._home.post(self._go)
+        try:
+            for _ in range(min(SLICE, len(self._acts))):
+                self._do(self._acts.popleft())
+        finally:  # an interrupt of a cell may strike here, on the kernel's own thread
+            self._is_going = bool(self._acts)
+            if self._acts:
+                self._home.post(self._go)
+
+    def _do(self, act: Act) -> None:
+        try:
+            act()
+        except Exception:
+            log.exception("a message could not be handed over; the others were")

@@ -104,7 +104,7 @@ class Participant:
 
     def arrive(self, arrival: Arrival) -> RunHandle | None:
         """A message is stored. Gives the Run that answers it, None where none does."""
-        if self.is_gone or not self.is_new(arrival.message):
+        if self.is_gone or not self._turns.is_admitting or not self.is_new(arrival.message):
             return None
         if self._current is None:
             return self.line_up(arrival)
@@ -112,6 +112,8 @@ class Participant:
         same = turn.root == arrival.root
         situation = Situation(actor=self.actor, run=turn.entry.run, same_thread=same, queued=len(self._line))
         decision, status = judged(self.policy, arrival.message, situation)
+        if status == "ready" and turn.entry.inbox is None and decision.needs_inbox:
+            status = "deferred"
         return self._attend(turn, arrival, self._noted(arrival.message, decision, status))
 
     def join(self, turn: Turn, arrival: Arrival) -> RunHandle | None:
@@ -119,7 +121,7 @@ class Participant:
         if self.is_gone or not self.is_new(arrival.message):
             return None
         if self._current is not turn:
-            return self.line_up(arrival)
+            return self.line_up(arrival) if self._turns.is_admitting else None
         return self._attend(turn, arrival, self._noted(arrival.message, RESTART))
 
     def begin_with(self, arrival: Arrival, *, refuses: bool) -> RunHandle:
@@ -147,6 +149,8 @@ class Participant:
             self._withdraw(turn, problem)
             return
         turn.is_durable = True
+        if turn.entry.owner is None:
+            return  # let go meanwhile, as the session ends
         self._line.add(turn)
         if turn.entry.token.stop is not None:
             self.asked_to_stop(turn)
@@ -276,6 +280,7 @@ class Participant:
         if waits and isinstance(problem, ThreadBusy):
             self._wait_for(RunId(problem.run_id), turn)
         elif not turn.is_durable:
+            self._seen.pop(turn.arrival.message.id, None)
             self._turns.forget(turn.arrival.message)
         self.next()
         return waits
@@ -302,6 +307,8 @@ class Participant:
         self.next()
 
     def _withdraw(self, turn: Turn, why: BaseException) -> None:
+        if not turn.is_durable:
+            self._seen.pop(turn.arrival.message.id, None)
         self._line.remove(turn)
         turn.entry.owner = None
         self._turns.withdraw(turn.entry, why)
@@ -309,6 +316,7 @@ class Participant:
     def over(self, turn: Turn, row: Run | None) -> None:
         """Its Run is over: obligations are settled, and what came too late to join it is next."""
         turn.body.settle(row)
+        self._line.remove(turn)
         self._let_go(turn)
         self.next()
 
@@ -350,16 +358,18 @@ class Coming:
         self._participant, self._turn, self._inbox = participant, turn, inbox
         self.handle = turn.entry.handle
         inbox.expect()
+        participant.coming += 1
 
     def stored(self, arrival: Arrival) -> None:
         """It is stored."""
         try:
             self._participant.join(self._turn, arrival)
         finally:
-            self._inbox.arrived()
+            self.over()
 
-    def refused(self) -> None:
-        """It was refused."""
+    def over(self) -> None:
+        """It is on its way no more: refused, or stored and handed over."""
+        self._participant.coming -= 1
         self._inbox.arrived()
 
 

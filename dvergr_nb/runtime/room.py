@@ -6,7 +6,7 @@ Every verb may be called in any thread. What is said is stored first and deliver
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,7 +30,7 @@ from dvergr_nb.runtime.participant import Participant
 from dvergr_nb.runtime.ports import Noted
 from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.request import Asker
-from dvergr_nb.runtime.shutting import Fence, Shutting
+from dvergr_nb.runtime.shutting import Fence, Shutting, checked_drain
 from dvergr_nb.runtime.speaking import OnBusy, Said, Speaking, Spoken, ThreadRef
 from dvergr_nb.runtime.together import race
 
@@ -122,7 +122,7 @@ class Room:
         self._house = house
         self._home = house.tools.home
         self.shutting = Shutting(row.name, lambda: house.handles(row.name), lambda: house.cancel_room(row.name))
-        self.delivery = Delivery(self._home, lambda: self.shutting.admits)
+        self.delivery = Delivery(self._home)
         self.speaking = Speaking(row.name, house, self.delivery, lambda: self.shutting.admits)
         self._asking = Asking(house.tools, self.delivery, lambda handle, reason: house.stop(handle.id, reason))
         self._registered: dict[str, Registration] = {}
@@ -187,6 +187,8 @@ class Room:
 
     def leave(self, who: str | Registration) -> bool:
         """Ends the part of an actor: its work is cancelled, `participant-left`. False where it takes no part."""
+        if not isinstance(who, str | Registration):
+            raise BadInput(f"leave() takes the name of an actor or what join gave, not {clipped(repr(who), 60)}")
         return self._home.call(lambda: self._leave(who))
 
     def _leave(self, who: str | Registration) -> bool:
@@ -212,7 +214,7 @@ class Room:
 
     def found(self, actor: str) -> Participant:
         """Who of that name takes part; actors that are built in join when they are first named. Raises `NoSuchActor`."""
-        if actor not in self.delivery.participants and actor in self._house.built_in:
+        if isinstance(actor, str) and actor not in self.delivery.participants and actor in self._house.built_in:
             self.join(actor, self._house.built_in[actor])
         return self.speaking.found(actor)
 
@@ -308,11 +310,17 @@ class Room:
 
     async def fan_out(self, actors: Sequence[str], text: str, *, timeout: float = ASK_S) -> list[str]:  # noqa: ASYNC109
         """The replies of all of them, in their order; where one fails, the others are cancelled."""
-        return await together([self.ask(actor, text, timeout=timeout) for actor in actors])
+        return await together([self.ask(actor, text, timeout=timeout) for actor in self._all_found(actors)])
 
     async def race(self, actors: Sequence[str], text: str, *, timeout: float = ASK_S) -> str:  # noqa: ASYNC109
         """The first reply; the Runs of the others are cancelled."""
-        return str(await race(*(self.ask(actor, text, timeout=timeout) for actor in actors)))
+        return str(await race(*(self.ask(actor, text, timeout=timeout) for actor in self._all_found(actors))))
+
+    def _all_found(self, actors: Sequence[str]) -> tuple[str, ...]:
+        """Their names, once all of them are known to take part: nobody is asked where one of them cannot be."""
+        if isinstance(actors, str) or not isinstance(actors, Iterable):
+            raise BadInput(f"those who are asked are a list of names, not {clipped(repr(actors), 60)}")
+        return tuple(self.found(actor).actor for actor in actors)
 
     # Looking ---------------------------------------------------------------------------------------------------------
 
@@ -377,11 +385,12 @@ class Room:
         Raises `RoomNotDrained` with those that go on; the room stays fenced then, and may be closed again to wait longer.
         What has ended is the answer; nothing for a room that is closed already. Who reopens it meanwhile keeps it open.
         """
+        limit_s = checked_drain(drain_s)
         if self.shutting.is_closed:
             return ()
         if self.shutting.admits:
             self.fence()
-        ended = await self.shutting.drain(drain_s)
+        ended = await self.shutting.drain(limit_s)
         if self.is_closed:
             for actor in list(self.delivery.participants):
                 self.leave(actor)

@@ -106,6 +106,8 @@ class Rooms:
     def told(self, message: Message) -> None:
         """A message of a room is stored: those who watch are told."""
         self.tools.bus.publish(lambda seq: MessagePosted(seq=seq, message=message))
+        if (room := self._rooms.get(message.room)) is not None:
+            room.speaking.heard(message)
 
     def unanswered(self, room: str | None, limit: int) -> list[Unanswered]:
         """What no Run answers. What waits here, or is about to join a turn, will be answered and is not among it."""
@@ -187,7 +189,6 @@ class Rooms:
         self.told(message)
         if (room := self._rooms.get(message.room)) is not None:
             room.delivery.landed(message, message.thread_root_id)
-            room.speaking.heard(message)
 
     def unheard(self, message: Message) -> None:
         """It was refused."""
@@ -242,4 +243,4 @@ class _Turns:
 
     @property
     def is_admitting(self) -> bool:
-        return self._room.shutting.admits
+        return self._room.shutting.admits and not self._rooms.supervisor.is_closing

@@ -211,7 +211,7 @@ class Speaking:
             if problem is None:
                 self._delivery.act(lambda: coming.stored(arrival))
             else:
-                coming.refused()
+                coming.over()
 
         return self.store(arrival.message, then)
 

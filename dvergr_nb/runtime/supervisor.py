@@ -27,7 +27,7 @@ from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.ports import Outside, Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
-from dvergr_nb.runtime.settle import Ending, ending
+from dvergr_nb.runtime.settle import Ending
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ class Supervisor:
         self._by_id: weakref.WeakValueDictionary[RunId, Entry] = weakref.WeakValueDictionary()
         """Finds those asked for: thousands may be on their way while all of them are cancelled."""
         self._live: dict[RunId, Entry] = {}
-        self._is_closing = False
+        self.is_closing = False
+        """Whether all that lives here has been ended."""
         self._closing = Closing(tools, self._live, self._stop_for)
 
     def tell(self, outside: Outside) -> None:
@@ -206,13 +207,12 @@ class Supervisor:
     # The body --------------------------------------------------------------------------------------------------------
 
     def _begin(self, entry: Entry) -> None:
-        if self._is_closing:
+        if self.is_closing:
             self._orphan(entry)
             return
         if entry.token.stop is not None:
             self._show_cancelling(entry)
-            entry.family.seal()
-            self._closing.end(entry, ending(asyncio.CancelledError(), entry.token.stop))
+            self._closing.settle(entry, asyncio.CancelledError())
             return
         entry.watch.start(lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why)))
         context = Context(entry, entry.token, self._tools.ids)
@@ -238,7 +238,7 @@ class Supervisor:
 
         Also those on their way: their end is queued behind their admission. What is admitted later ends at once.
         """
-        self._is_closing = True
+        self.is_closing = True
         for entry in self._entries():
             self._orphan(entry)
 

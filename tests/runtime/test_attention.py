@@ -8,7 +8,9 @@ import pytest
 
 from dvergr_nb.actors import script
 from dvergr_nb.actors.scripted import scripted
+from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.attention import AXES, SUPPORTED, Attention
+from dvergr_nb.records.operation import Admit
 from tests.actors.turns import Gate
 from tests.rigs.room import Held, activity_of, end_of, said_by
 
@@ -370,3 +372,35 @@ async def test_a_new_policy_counts_from_the_next_message_on(opened):
         gate.open.set()
         await session.drain(30)
         assert (observed.runs, len(queued.runs)) == ((), 1)
+
+
+@pytest.mark.parametrize("decision", [Attention(memory="include"), Attention(control="suspend")], ids=["include", "suspend"])
+async def test_what_only_a_turn_of_rounds_can_do_is_deferred_where_a_plain_function_works(opened, decision):
+    async with opened() as session:
+        room, held = session.rooms.open("lab"), Held()
+        room.join("ann", held, attention=always(decision))
+        run = room.turn("ann", "first")
+        await held.until("first")
+        posting = await room.post("second", to="ann")
+        held.let()
+        assert await run == "done first"
+        assert (posting.runs, facts_of(session, posting.message)) == ((), [("deferred", decision)])
+
+
+async def test_a_message_that_was_refused_joins_where_it_is_said_again_under_its_key(opened):
+    async with opened() as session:
+        at = Working(session, always("observe"), joined, joined)
+        await at.gate.reached.wait()
+        at.gate.open.set()
+        await at.run
+        session.store.refused = (Admit,)
+        with pytest.raises(StoreFailed):
+            await at.room.turn("researcher", "again", thread=at.run, key="k")
+        session.store.refused = ()
+        gate = Gate()
+        at.room.join("researcher", scripted([gate, joined]))
+        working = at.room.turn("researcher", "more", thread=at.run)
+        await gate.reached.wait()
+        assert at.room.speak("researcher", "again", thread=at.run, key="k").how == "joined"
+        gate.open.set()
+        assert await working == "more+again"

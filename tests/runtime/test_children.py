@@ -457,3 +457,22 @@ async def test_a_child_that_is_awaited_and_cancelled_raises_in_its_parent_which_
                 return problem.reason
 
         assert await session.start(Body(work), actor="a") == "cancel-requested"
+
+
+async def test_a_parent_that_is_cancelled_before_it_begins_ends_after_its_children(opened):
+    async with opened() as session:
+        told, stubborn = Told(), Stubborn()
+        session.watch_runs("t", told)
+        parent = session.start(Gate(), actor="a", label="parent")
+
+        async def child():
+            return await stubborn(None, None)
+
+        inner = session.job(child, parent=parent, label="child")
+        parent.cancel()
+        await inner.admitted
+        stubborn.open.set()
+        await parent.wait()
+        await inner.wait()
+        ended = [event.run.label for event in told.events if event.type == "run/finished"]
+        assert (ended, end_of(parent)) == (["child", "parent"], ("cancelled", "cancel-requested"))

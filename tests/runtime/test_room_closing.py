@@ -341,3 +341,18 @@ async def test_a_room_that_is_reopened_while_it_closes_stays_open_and_can_be_clo
         await held.until("again")
         assert len(await room.close()) == 1
         assert [room.is_closed, room.present()] == [True, ()]
+
+
+async def test_what_waits_when_a_session_is_closed_in_another_thread_has_no_run_and_is_unanswered(opened, tmp_path):
+    path = str(tmp_path / "store.duckdb")
+    async with opened(path) as session:
+        room, held = session.rooms.open("lab"), Held()
+        room.join("ann", held)
+        room.turn("ann", "first")
+        await held.until("first")
+        spoken = [room.speak("ann", str(number)) for number in range(20)]
+        await asyncio.wrap_future(spoken[-1].durable)
+        await asyncio.to_thread(session.close, force=True)
+    async with opened(path) as session:
+        assert [run.label for run in session.runs()] == ["first"]
+        assert [each.message.content for each in session.unanswered()] == [str(number) for number in range(20)]

@@ -361,3 +361,24 @@ async def test_posting_from_another_thread_of_the_process_is_as_good(opened):
         runs = await asyncio.to_thread(elsewhere)
         assert [await run for run in runs] == ["yes"] * 5
         assert heard.contents == ["0", "1", "2", "3", "4"]
+
+
+async def test_an_interrupt_while_a_message_is_handed_over_stops_no_later_one(opened):
+    async with opened() as session:
+        room, heard = session.rooms.open("lab"), Heard()
+
+        def strike():
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            room.delivery.act(strike)
+        room.join("ann", heard)
+        await room.post("hello", to="ann")
+        await session.drain(10)
+        assert heard.contents == ["hello"]
+
+
+async def test_what_is_given_for_an_actor_and_is_no_name_is_told_so(opened):
+    async with opened() as session:
+        with pytest.raises(NoSuchActor):
+            session.rooms.open("lab").turn(["ann"], "hello")
