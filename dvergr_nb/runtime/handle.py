@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from dvergr_nb.errors import RunCancelled, RunFailed, RunWaiting
 from dvergr_nb.ids import RunId, short
@@ -15,11 +13,8 @@ from dvergr_nb.records.operation import Answer, KeyTaken
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import printable
 from dvergr_nb.runtime import context
-from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.once import Once
 from dvergr_nb.runtime.ports import Noted
-
-_TELLING: Final = threading.Lock()
-"""Held while an outcome and the future that tells of it are brought together; for moments only, so one serves all."""
 
 
 class Desk(Protocol):
@@ -64,9 +59,9 @@ class RunHandle:
         self._not_asked_yet: Future[Answer] | None = None
         self.is_heard = False
         """Whether somebody waits for the admission and will tell why it was refused."""
-        self._is_ready = False
-        self._lost: BaseException | None = None
-        self._done: Future[Run] = Future()
+        self.ready: Once[None] = Once()
+        """Set on the home loop, when the Run is admitted or refused."""
+        self._done: Once[Run] = Once()
         self._value: Any = None
         self._problem: BaseException | None = None
 
@@ -110,30 +105,6 @@ class RunHandle:
         """Await it to know that the Run is durable; raises `ThreadBusy` and the like where it was refused."""
         return Admission(self)
 
-    @functools.cached_property
-    def ready(self) -> Future[None]:
-        """Set on the home loop, when the Run is admitted or refused; made where somebody waits for it."""
-        ready: Future[None] = Future()
-        self._tell_ready(ready)
-        return ready
-
-    def _tell_ready(self, ready: Future[None]) -> None:
-        with _TELLING:
-            if ready.done() or not self._is_ready:
-                return
-            if self._lost is None:
-                ready.set_result(None)
-            else:
-                ready.set_exception(self._lost)
-
-    def _set_ready(self, lost: BaseException | None) -> None:
-        with _TELLING:
-            if self._is_ready:
-                return
-            self._is_ready, self._lost = True, lost
-        if (ready := self.__dict__.get("ready")) is not None:
-            self._tell_ready(ready)
-
     @property
     def is_done(self) -> bool:
         """Whether it has ended or waits, or was refused."""
@@ -148,36 +119,26 @@ class RunHandle:
             raise TimeoutError(
                 f"Run {short(self.id)} ({self.label!r}) has not ended within {timeout:g} s; it goes on"
             ) from None
-        self._done.result(0)
+        self._done.result()
         return self
 
     async def settled(self) -> None:
         """Returns once it has ended, waits or was refused, and raises for none of them."""
-        here = Home.here()
-        ended = here.loop.create_future()
-
-        def tell(_: Future[Run]) -> None:
-            if here.is_here:
-                _mark(ended)
-            else:
-                here.post(lambda: _mark(ended))
-
-        self._done.add_done_callback(tell)
-        await ended
+        await self._done.wait()
 
     def when_over(self, tell: Callable[[], object]) -> None:
         """Has `tell` called once it has ended, waits or was refused, in the thread that finds out; at once where it has."""
-        self._done.add_done_callback(lambda _: tell())
+        self._done.when_set(tell)
 
     def __await__(self) -> Generator[Any, None, Any]:
         yield from self.wait().__await__()
         if (consumer := context.current()) is not None:
-            self._desk.observed(consumer.run.id, self._done.result(0))
+            self._desk.observed(consumer.run.id, self._done.result())
         return self.value()
 
     def value(self) -> Any:
         """The body's value of a Run that has ended; raises what awaiting the Run raises."""
-        run = self._done.result(0)
+        run = self._done.result()
         match run.status:
             case RunStatus.COMPLETED:
                 return self._value
@@ -214,30 +175,28 @@ class RunHandle:
 
     def settle_admitted(self) -> None:
         """Admitted: its row is durable."""
-        self._set_ready(None)
+        self.ready.set(None)
 
     def settle_lost(self, problem: BaseException) -> None:
         """Not admitted, or its end cannot be known here any more: whoever waits for either is told why."""
-        self._set_ready(problem)
-        if not self._done.done():
-            self._done.set_exception(problem)
+        self.ready.fail(problem)
+        self._done.fail(problem)
 
     def settle(self, run: Run, value: Any = None, problem: BaseException | None = None) -> None:
         """Ended, or waiting."""
         self._run, self._value, self._problem = run, value, problem
-        if not self._done.done():
-            self._done.set_result(run)
+        self._done.set(run)
 
     def settle_as(self, other: RunHandle) -> None:
         """Ends when the other one does, with its value."""
 
-        def copy(ended: Future[Run]) -> None:
-            if (problem := ended.exception()) is not None:
+        def copy() -> None:
+            if (problem := other._done.exception()) is not None:
                 self.settle_lost(problem)
             else:
                 self.settle(other._run, other._value, other._problem)
 
-        other._done.add_done_callback(copy)
+        other._done.when_set(copy)
 
     # How it shows itself -------------------------------------------------------------------------------------------
 
@@ -258,7 +217,8 @@ class Admission:
 
     def __await__(self) -> Generator[Any, None, RunHandle]:
         self._handle.is_heard = True
-        yield from asyncio.shield(asyncio.wrap_future(self._handle.ready)).__await__()
+        yield from self._handle.ready.wait().__await__()
+        self._handle.ready.result()
         return self._handle
 
 
@@ -269,8 +229,3 @@ def _copy(answer: Future[Answer], to: Future[Answer]) -> None:
         to.set_result(answer.result())
     else:
         to.set_exception(problem)
-
-
-def _mark(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)

@@ -304,8 +304,9 @@ class Writer:
                     self._is_telling = ticket is not None
                 if ticket is None:
                     return
-                if ticket.then is not None:
-                    ticket.then(ticket)
+                then, ticket.then = ticket.then, None  # what it leads back to is freed with the Run, not with its handle
+                if then is not None:
+                    then(ticket)
         finally:
             if self._is_telling:
                 self._deliver(self._tell_some)

@@ -29,7 +29,7 @@ class RunCard(RunView):
         self._run = known
         super().__init__(venue, Scope(only=known.id), [known], run_id=known.id)
         if isinstance(run, RunHandle) and not run.ready.done():
-            run.ready.add_done_callback(lambda _: venue.home.post(lambda: self._admitted(run)))
+            run.ready.when_set(lambda: venue.home.post(lambda: self._admitted(run)))
 
     def _start(self) -> None:
         super()._start()

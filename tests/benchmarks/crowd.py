@@ -65,7 +65,7 @@ async def messages(session: Session) -> Mapping[str, Any]:
     begun, lag = time.perf_counter(), Lag()
     for number in range(MESSAGES):
         room.turn(f"actor-{number % TALKERS}", str(number))
-        if number % 50 == 0:
+        if number % 10 == 0:
             await asyncio.sleep(0)
     asked = time.perf_counter() - begun
     await session.drain()

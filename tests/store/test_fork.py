@@ -100,7 +100,7 @@ def test_a_forked_child_ends_no_run_of_its_parent_and_prints_as_before(tmp_store
         async def work():
             await asyncio.Event().wait()
         run = session.job(work)
-        run.ready.result(30)
+        run.admission.result(30)
         if (child := os.fork()) == 0:
             try:
                 run.cancel()
