@@ -100,7 +100,7 @@ async def test_a_turn_that_adds_nothing_repeats_no_old_reply_and_says_so(opened)
         await room.turn("researcher", "go")
         run = await room.turn("researcher", "and now?").wait()
         assert (run.row.status, run.row.reason, replies(room)) == ("completed", None, ["old"])
-        assert any("without a reply" in each.content for each in activity(session, run))
+        assert any("ended without a text" in each.content for each in activity(session, run))
 
 
 # Cases 43, 47 to 49 --------------------------------------------------------------------------------------------------
