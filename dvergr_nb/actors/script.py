@@ -8,7 +8,7 @@ messages that steered the turn so far, `results` what its tools gave.
 from __future__ import annotations
 
 import inspect
-import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -135,7 +135,7 @@ def silence() -> Silent:
 
 def seconds_of(value: object, what: str) -> float:
     """A number of seconds from 0. Raises `BadInput`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value < math.inf):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value <= threading.TIMEOUT_MAX):
         raise BadInput(f"{what} is a number of seconds from 0, not {clipped(repr(value), 60)}")
     return float(value)
 

@@ -150,6 +150,8 @@ def _check_addresses(message: Message) -> None:
         if not is_line and not (address is None and name == "to"):
             shown = clipped(repr(address), 60)
             raise BadMessage("invalid-address", f"{name} must be a line of 1 to {ADDRESS_LIMIT} characters, not {shown}")
+    if message.sender == EVERYONE:
+        raise BadMessage("invalid-address", f"{EVERYONE!r} stands for everyone, so nobody sends as it; name one sender")
 
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
@@ -38,6 +39,7 @@ class Asking:
         """
         if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not limit_s > 0:
             raise BadInput(f"timeout is a number of seconds above 0, not {clipped(repr(limit_s), 60)}")
+        limit_s = min(limit_s, threading.TIMEOUT_MAX)
         address = ADDRESS + short(self._tools.ids.message())
         reply: Future[Message] = Future()
         handle = self._tools.home.call(lambda: self._begin(address, reply, say))
@@ -72,6 +74,16 @@ def _end_without(reply: Future[Message], handle: RunHandle) -> None:
         handle.value()
     except BaseException as problem:  # noqa: BLE001  # handed to who asked
         reply.set_exception(problem)
+
+
+def named_of(actors: object, found: Callable[[Any], object]) -> tuple[str, ...]:
+    """Those names, once all of them are found: where one is not, nobody is asked. Raises `BadInput`, or what `found` raises."""
+    if isinstance(actors, str) or not isinstance(actors, Iterable):
+        raise BadInput(f"those who are asked are a list of names, not {clipped(repr(actors), 60)}")
+    names = tuple(actors)
+    for name in names:
+        found(name)
+    return names
 
 
 async def together(asked: Sequence[Awaitable[Value]]) -> list[Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from dvergr_nb.errors import BadInput
@@ -38,6 +38,8 @@ def handler_of(work: object, wrappers: Sequence[Wrapper]) -> Handler:
     if not callable(work):
         raise BadInput(f"who joins a room answers with a function of the message, not {clipped(repr(work), 60)}")
     handler = _obliged(_called(work))
+    if not isinstance(wrappers, Iterable):
+        raise BadInput(f"wrappers are a list of functions that take a handler, not {clipped(repr(wrappers), 60)}")
     for wrap in wrappers:
         if not callable(wrap):
             raise BadInput(f"a wrapper is a function that takes a handler, not {clipped(repr(wrap), 60)}")

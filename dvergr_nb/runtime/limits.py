@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in (("timeout", self.wall_s), ("idle_timeout", self.idle_s)):
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if value is not None and (not is_number or not 0 < value < float("inf")):
+            if value is not None and (not is_number or not 0 < value <= threading.TIMEOUT_MAX):
                 raise BadInput(f"{name} must be a number of seconds above 0, not {clipped(repr(value), 60)}")
 
 

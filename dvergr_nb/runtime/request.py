@@ -65,14 +65,15 @@ class Draft:
 def drafted(request: Request, asker: Asker) -> Draft:
     """The Run asked for. Raises `BadInput` where a value breaks its rule; nothing has happened then."""
     limits = Limits(wall_s=request.timeout, idle_s=request.idle_timeout)
-    key = _checked_key(request.key)
+    key = checked_key(request.key)
     room = runs.checked_word(request.room, "room")
     message = _trigger(request, asker, room) if request.trigger is None else None
     trigger = request.trigger if message is None else message.id
     return Draft(run=_row(request, asker, room, cast("MessageId", trigger)), message=message, key=key, limits=limits)
 
 
-def _checked_key(key: object) -> str | None:
+def checked_key(key: object) -> str | None:
+    """The text that makes a start idempotent. Raises `BadInput`."""
     if key is not None and (not isinstance(key, str) or not 0 < len(key) <= WORD_LIMIT):
         raise BadInput(f"a key is text of 1 to {WORD_LIMIT} characters, not {clipped(repr(key), 60)}")
     return key

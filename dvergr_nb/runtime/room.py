@@ -6,7 +6,7 @@ Every verb may be called in any thread. What is said is stored first and deliver
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from dvergr_nb.records.operation import Answer, Join, Leave
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.room import Member, Present, Unanswered
 from dvergr_nb.records.text import clipped, first_line, printable
-from dvergr_nb.runtime.asking import ASK_S, Asking, together
+from dvergr_nb.runtime.asking import ASK_S, Asking, named_of, together
 from dvergr_nb.runtime.attending import Policy, default_policy
 from dvergr_nb.runtime.delivery import Delivery, Flight
 from dvergr_nb.runtime.entry import Tools
@@ -310,17 +310,11 @@ class Room:
 
     async def fan_out(self, actors: Sequence[str], text: str, *, timeout: float = ASK_S) -> list[str]:  # noqa: ASYNC109
         """The replies of all of them, in their order; where one fails, the others are cancelled."""
-        return await together([self.ask(actor, text, timeout=timeout) for actor in self._all_found(actors)])
+        return await together([self.ask(actor, text, timeout=timeout) for actor in named_of(actors, self.found)])
 
     async def race(self, actors: Sequence[str], text: str, *, timeout: float = ASK_S) -> str:  # noqa: ASYNC109
         """The first reply; the Runs of the others are cancelled."""
-        return str(await race(*(self.ask(actor, text, timeout=timeout) for actor in self._all_found(actors))))
-
-    def _all_found(self, actors: Sequence[str]) -> tuple[str, ...]:
-        """Their names, once all of them are known to take part: nobody is asked where one of them cannot be."""
-        if isinstance(actors, str) or not isinstance(actors, Iterable):
-            raise BadInput(f"those who are asked are a list of names, not {clipped(repr(actors), 60)}")
-        return tuple(self.found(actor).actor for actor in actors)
+        return str(await race(*(self.ask(actor, text, timeout=timeout) for actor in named_of(actors, self.found))))
 
     # Looking ---------------------------------------------------------------------------------------------------------
 

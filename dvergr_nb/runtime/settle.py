@@ -59,7 +59,7 @@ def ending(outcome: object, stop: Stop | None) -> Ending:
         return Ending(status=RunStatus.FAILED, reason=stop.reason, error=stop.detail or None)
     try:
         return _came_to(outcome)
-    except BadInput as problem:
+    except BaseException as problem:  # noqa: BLE001  # refused, or the code of a value that was looked at; either way the body's
         return _failed(problem)
 
 

@@ -15,15 +15,15 @@ from dvergr_nb.ids import MessageId, named
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
 from dvergr_nb.records.operation import Answer, Post, Posted
-from dvergr_nb.records.run import Run
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.run import Run, checked_id
+from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.delivery import Delivery, Flight
 from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.line import PLAIN, Arrival, Options
 from dvergr_nb.runtime.participant import Coming, Participant
 from dvergr_nb.runtime.ports import Noted, Settled
-from dvergr_nb.runtime.request import Asker
+from dvergr_nb.runtime.request import Asker, checked_key
 
 OnBusy = Literal["steer", "queue", "refuse"]
 ON_BUSY: Final = ("steer", "queue", "refuse")
@@ -141,7 +141,8 @@ class Speaking:
         if not self._admits():
             raise RoomClosed(self._name)
         asker = self._house.asker()
-        own = asker.ids.message() if said.key is None else named(f"{asker.tenant_id}|{self._name}|{said.key}")
+        key = checked_key(said.key)
+        own = asker.ids.message() if key is None else named(mended(f"{asker.tenant_id}|{self._name}|{key}"))
         return messages.checked(
             Message(
                 id=MessageId(own),
@@ -149,7 +150,7 @@ class Speaking:
                 user_id=asker.user_id,
                 room=self._name,
                 sender=said.sender,
-                to=None if said.to == EVERYONE else said.to,
+                to=None if isinstance(said.to, str) and said.to == EVERYONE else said.to,
                 content=said.content,
                 reply_to=said.reply_to,
                 thread_root_id=MessageId(own) if said.reply_to is None else said.root or said.reply_to,
@@ -161,6 +162,8 @@ class Speaking:
     def post(self, said: Said, options: Options = PLAIN) -> tuple[Flight, Noted]:
         """Stores a message and has it delivered; what it causes is known once it has landed."""
         message = self.message(said)
+        if options.parent is not None:
+            checked_id(options.parent, "parent")
         flight = self._delivery.expect(message, options)
 
         def hear(answer: Settled) -> None:
@@ -179,7 +182,7 @@ class Speaking:
 
     def turn(self, participant: Participant, said: Said, options: Options, on_busy: OnBusy) -> Spoken:
         """Says something to an actor, which begins with it now, has it join what it works on, or has it wait."""
-        if on_busy not in ON_BUSY:
+        if not isinstance(on_busy, str) or on_busy not in ON_BUSY:
             raise BadInput(f"on_busy is one of {', '.join(ON_BUSY)}, not {clipped(repr(on_busy), 60)}")
         if on_busy == "refuse" and not participant.is_quiet:
             open_run = participant.open_run
