@@ -56,14 +56,21 @@ class Spoken:
     how: Literal["started", "queued", "joined"]
     stored: Callable[[], Future[Answer]]
     """The answer of the store."""
-    spared: tuple[type[BaseException], ...] = ()
-    """Refusals after which the message waits, and is stored then: no problem of the caller's."""
+    alone: Callable[[], Callable[[], Future[Answer]]] | None = None
+    """Where its Run was refused because somebody else has the thread, the message waits: stores it without the Run."""
 
     @property
     def durable(self) -> Future[None]:
         """Set by the writer thread once the message is stored: what a sync caller that holds the loop may wait for."""
         durable: Future[None] = Future()
-        self.stored().add_done_callback(lambda answer: _copy(answer, durable, self.spared))
+
+        def hear(answer: Future[Answer]) -> None:
+            if self.alone is not None and isinstance(answer.exception(), ThreadBusy):
+                self.alone()().add_done_callback(lambda stored: _copy(stored, durable))
+            else:
+                _copy(answer, durable)
+
+        self.stored().add_done_callback(hear)
         return durable
 
 
@@ -191,10 +198,9 @@ class Speaking:
         arrival = Arrival(message, message.thread_root_id, options)
         self._delivery.know(message.id, arrival.root)
         if participant.is_quiet:
-            refuses = on_busy == "refuse"
-            handle = participant.begin_with(arrival, refuses=refuses)
-            spared = () if refuses else (ThreadBusy,)
-            return Spoken(handle=handle, message=message, how="started", stored=lambda: handle.admission, spared=spared)
+            handle = participant.begin_with(arrival, refuses=on_busy == "refuse")
+            alone = None if on_busy == "refuse" else lambda: self.store(message, _nothing)
+            return Spoken(handle=handle, message=message, how="started", stored=lambda: handle.admission, alone=alone)
         if on_busy == "steer" and (coming := participant.joinable(arrival.root)) is not None:
             return Spoken(handle=coming.handle, message=message, how="joined", stored=self._steer(coming, arrival))
         waiting = participant.wait(arrival)
@@ -247,9 +253,12 @@ def _root(answer: Settled) -> MessageId:
             raise AssertionError(f"a post was answered with {other!r}")
 
 
-def _copy(done: Future[Answer], to: Future[None], spared: tuple[type[BaseException], ...] = ()) -> None:
-    problem = done.exception()
-    if problem is None or isinstance(problem, spared):
+def _nothing(_problem: BaseException | None) -> None:
+    """The participant stores the message as well, and acts on that."""
+
+
+def _copy(done: Future[Answer], to: Future[None]) -> None:
+    if (problem := done.exception()) is None:
         to.set_result(None)
     else:
         to.set_exception(problem)
