@@ -47,10 +47,19 @@ def post(room: str, content: str, **options: Any) -> Posting:
     return current_session().rooms.open(room).post(content, **options)
 
 
-async def ask(actor: str, text: str, *, room: str | None = None, timeout: float = ASK_S, **options: Any) -> str:  # noqa: ASYNC109
-    """The reply of an actor. Raises what its Run ends with, or `TimeoutError`: silence never answers."""
+async def ask(
+    actor: str,
+    text: str,
+    *,
+    room: str | None = None,
+    timeout: float = ASK_S,  # noqa: ASYNC109  # as asyncio.wait_for names it
+    parent: RunRef | None = None,
+    **options: Any,
+) -> str:
+    """The reply of an actor. Raises what its Run ends with, or `TimeoutError`: silence never answers. Option: `thread`."""
     session = current_session()
-    return await session.rooms.open(room or session.room).ask(actor, text, timeout=timeout, **options)
+    of = None if parent is None else session.resolve(parent)
+    return await session.rooms.open(room or session.room).ask(actor, text, timeout=timeout, parent=of, **options)
 
 
 def unanswered(room: str | None = None, limit: int = 100) -> list[Unanswered]:

@@ -9,18 +9,23 @@ from typing import Final
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
 from dvergr_nb.records.message import Message
+from dvergr_nb.records.run import checked_id
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.entry import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a caller may say about the Run of a message."""
+    """What a caller may say about the Run of a message. Raises `BadInput` where the parent is no id."""
 
     label: str = ""
     tags: Sequence[str] = ()
     key: str | None = None
     parent: RunId | None = None
+
+    def __post_init__(self) -> None:
+        if self.parent is not None:
+            checked_id(self.parent, "parent")
 
 
 PLAIN: Final = Options()

@@ -237,6 +237,8 @@ class Room:
         """
 
         def say() -> Posting:
+            if isinstance(to, str) and to in self._house.built_in:
+                self.found(to)
             replied, root = (None, None) if reply_to is None else self.speaking.thread_of(reply_to)
             said = Said(
                 content=content,

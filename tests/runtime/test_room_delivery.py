@@ -382,3 +382,11 @@ async def test_what_is_given_for_an_actor_and_is_no_name_is_told_so(opened):
     async with opened() as session:
         with pytest.raises(NoSuchActor):
             session.rooms.open("lab").turn(["ann"], "hello")
+
+
+async def test_a_post_whose_parent_is_no_run_is_refused_before_anything_happens(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        with pytest.raises(BadInput):
+            room.post("hello", parent="nobody")
+        assert room.messages() == []

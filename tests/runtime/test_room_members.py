@@ -219,6 +219,9 @@ async def test_an_actor_that_is_built_in_joins_when_it_is_first_named(opened):
         assert room.present() == ()
         assert await room.turn("echo", "hello") == "echo: hello"
         assert [each.actor for each in room.present()] == ["echo"]
+        other = session.rooms.open("other")
+        (run,) = (await other.post("hello", to="echo")).runs
+        assert await run == "echo: hello"
 
 
 async def test_a_room_of_one_name_is_one_room(opened):

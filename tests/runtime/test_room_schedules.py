@@ -225,6 +225,13 @@ async def test_the_module_functions_speak_in_the_current_session(monkeypatch):
         assert d.room("lab") is room
         assert await d.turn("ann", "hello", room="lab") == "yes"
         assert await d.ask("ann", "well?", room="lab") == "yes"
+
+        async def asks(ctx):
+            return await d.ask("ann", "and now?", room="lab", parent=ctx.run)
+
+        asking = d.job(asks)
+        assert await asking == "yes"
+        assert {run.actor for run in d.runs(tree=asking)} == {"ann", "dvergr"}
         posting = await d.post("lab", "all of you")
         assert [await run for run in posting.runs] == ["yes"]
         assert d.unanswered("lab") == []
