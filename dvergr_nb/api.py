@@ -9,7 +9,7 @@ from typing import Any
 
 from dvergr_nb.errors import BadInput, SessionClosed
 from dvergr_nb.ids import RunId
-from dvergr_nb.lookup import RunRef
+from dvergr_nb.lookup import RoomRef, RunRef
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.run import LiveRun, Run, checked_word
 from dvergr_nb.records.text import clipped
@@ -144,12 +144,12 @@ _as_method(job, Session.job)
 _as_method(start, Session.start)
 
 
-def active_runs(room: str | None = None) -> list[LiveRun]:
+def active_runs(room: RoomRef | None = None) -> list[LiveRun]:
     """The Runs that live in this kernel, oldest first."""
     return current_session().active_runs(room)
 
 
-def runs(room: str | None = None, **filters: Any) -> list[Run]:
+def runs(room: RoomRef | None = None, **filters: Any) -> list[Run]:
     """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
     return current_session().runs(room, **filters)
 
@@ -174,7 +174,7 @@ def events() -> AsyncIterator[Event]:
     return current_session().events()
 
 
-def room_turn_running(room: str | None = None) -> bool:
+def room_turn_running(room: RoomRef | None = None) -> bool:
     """Whether anything lives in that room, or in any."""
     return current_session().room_turn_running(room)
 
@@ -184,7 +184,7 @@ def cancel_run(run_id: RunRef, *, after_step: bool = False) -> bool:
     return current_session().cancel_run(run_id, after_step=after_step)
 
 
-def cancel_room_turn(room: str | None = None, *, after_step: bool = False) -> int:
+def cancel_room_turn(room: RoomRef | None = None, *, after_step: bool = False) -> int:
     """Asks everything that lives in a room to stop; how many were asked."""
     session = current_session()
     return session.cancel_room_turn(room or session.room, after_step=after_step)
@@ -226,11 +226,11 @@ def sql(query: str, params: Any = None, *, limit_s: float = 30.0) -> Any:
 class Frames:
     """DataFrames of what is on record: `d.frames.runs()`, `d.frames.messages()`, `d.frames.activity()`."""
 
-    def runs(self, room: str | None = None, **options: Any) -> Any:
+    def runs(self, room: RoomRef | None = None, **options: Any) -> Any:
         """One row per Run, newest first; `arrow=True` gives an Arrow table."""
         return current_session().frame("runs", room=room, **options)
 
-    def messages(self, room: str | None = None, **options: Any) -> Any:
+    def messages(self, room: RoomRef | None = None, **options: Any) -> Any:
         """One row per message, oldest first; filters `thread` and `run` combine."""
         return current_session().frame("messages", room=room, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dvergr_nb.actors import debate as debates
@@ -10,12 +10,16 @@ from dvergr_nb.actors.debate import Accept, Refinement, Transcript
 from dvergr_nb.actors.episode import MAX_TURNS, EpisodeBody, Pick, Stop, Talk, never
 from dvergr_nb.actors.stage import ENVIRONMENT, Cast, child_room, handlers_of
 from dvergr_nb.api import current_session
-from dvergr_nb.lookup import RunRef
+from dvergr_nb.lookup import RoomRef, RunRef
+from dvergr_nb.records.message import PERSON
 from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.run import RunKind
 from dvergr_nb.runtime.asking import ASK_S
 from dvergr_nb.runtime.handle import RunHandle
-from dvergr_nb.runtime.room import Posting, Room
+from dvergr_nb.runtime.posting import Posting
+from dvergr_nb.runtime.room import Room
+from dvergr_nb.runtime.speaking import OnBusy, ThreadRef
+from dvergr_nb.session import Session
 
 
 def room(name: str | None = None, *, title: str | None = None, exclusive_threads: bool | None = None) -> Room:
@@ -28,41 +32,79 @@ def room(name: str | None = None, *, title: str | None = None, exclusive_threads
     return session.rooms.open(name or session.room, title=title, exclusive_threads=exclusive_threads)
 
 
-def turn(actor: str, text: str, *, room: str | None = None, parent: RunRef | None = None, **options: Any) -> RunHandle:
-    """Says something to an actor and gives the Run that answers. Options: `thread on_busy label tags key`.
+def turn(
+    actor: str,
+    text: str,
+    *,
+    room: RoomRef | None = None,
+    thread: ThreadRef | None = None,
+    on_busy: OnBusy = "steer",
+    label: str | None = None,
+    tags: Sequence[str] = (),
+    key: str | None = None,
+    parent: RunRef | None = None,
+) -> RunHandle:
+    """Says something to an actor and gives the Run that answers; `await run` gives the reply.
 
     Without `thread`, a message, Run or id of it, the message begins one. A message on the thread of the actor's running turn
-    joins that Run and the open Run is given back (`on_busy="steer"`); any other waits in order. `await run` gives the reply.
+    joins that Run, and the open Run is given back (`on_busy="steer"`); any other waits in order. `queue` lets it wait in any
+    case, `refuse` raises `ActorBusy` where it could not begin at once. Used again, a `key` gives the first Run.
     """
     session = current_session()
-    of = None if parent is None else session.resolve(parent)
-    return session.rooms.open(room or session.room).turn(actor, text, parent=of, **options)
+    return _where(session, room).turn(
+        actor,
+        text,
+        thread=thread,
+        on_busy=on_busy,
+        label=label,
+        tags=tags,
+        key=key,
+        parent=None if parent is None else session.resolve(parent),
+    )
 
 
-def post(room: str, content: str, **options: Any) -> Posting:
-    """Says something in a room, to an actor, to `"*"` for everyone, or without `to` to the only agent there or else everyone.
+def post(
+    room: RoomRef,
+    content: str,
+    *,
+    to: str | None = None,
+    reply_to: ThreadRef | None = None,
+    sender: str = PERSON,
+    key: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Posting:
+    """Says something in a room: to an actor, or to `"*"`, everyone. Without `to`: to the only agent there, or else everyone.
 
-    Options: `to reply_to sender key metadata`. Await it to know that it is stored and delivered, and which Runs it caused.
+    Await it to know that it is stored and delivered; `.runs` are then the Runs that answer. `key` stores it once.
     """
-    return current_session().rooms.open(room).post(content, **options)
+    session = current_session()
+    return _where(session, room).post(content, to=to, reply_to=reply_to, sender=sender, key=key, metadata=metadata)
 
 
 async def ask(
     actor: str,
     text: str,
     *,
-    room: str | None = None,
+    room: RoomRef | None = None,
+    thread: ThreadRef | None = None,
     timeout: float = ASK_S,  # noqa: ASYNC109  # as asyncio.wait_for names it
     parent: RunRef | None = None,
-    **options: Any,
 ) -> str:
-    """The reply of an actor. Raises what its Run ends with, or `TimeoutError`: silence never answers. Option: `thread`."""
+    """The reply of an actor. Raises what its Run ends with, or after `timeout` seconds `NoReply`: silence never answers.
+
+    Where nobody waits any more, also because the cell was interrupted, the Run that was to answer is cancelled.
+    """
     session = current_session()
     of = None if parent is None else session.resolve(parent)
-    return await session.rooms.open(room or session.room).ask(actor, text, timeout=timeout, parent=of, **options)
+    return await _where(session, room).ask(actor, text, thread=thread, timeout=timeout, parent=of)
 
 
-def unanswered(room: str | None = None, limit: int = 100) -> list[Unanswered]:
+def _where(session: Session, room: RoomRef | None) -> Room:
+    """The room meant; only the session's own is made by being named."""
+    return session.rooms.here(session.room) if room is None else session.rooms.find(room)
+
+
+def unanswered(room: RoomRef | None = None, limit: int = 100) -> list[Unanswered]:
     """Messages that were given to an actor and that no Run answers, oldest first: what a dead kernel has left undone."""
     return current_session().unanswered(room, limit)
 
@@ -71,7 +113,7 @@ def episode(
     actors: Cast,
     opening: str,
     *,
-    room: str | None = None,
+    room: RoomRef | None = None,
     max_turns: int = MAX_TURNS,
     pick: Pick | None = None,
     stop: Stop = never,
@@ -86,7 +128,7 @@ def episode(
     round robin unless told otherwise; `stop(transcript)` ends it early. `await run` gives the `Transcript`.
     """
     session = current_session()
-    host = session.rooms.open(room or session.room)
+    host = _where(session, room)
     handlers = handlers_of(host, actors)
     talk = Talk(actors=tuple(handlers), opening=opening, max_turns=max_turns, pick=pick, stop=stop)
     return session.start(
@@ -102,13 +144,13 @@ def episode(
     )
 
 
-async def debate(first: str, second: str, topic: str, *, rounds: int = 2, room: str | None = None) -> Transcript:
+async def debate(first: str, second: str, topic: str, *, rounds: int = 2, room: RoomRef | None = None) -> Transcript:
     """Has two actors of a room answer each other: `first` begins with the topic, and each speaks once a round."""
     return await debates.debate(lambda actor, text: ask(actor, text, room=room), first, second, topic, rounds)
 
 
 async def iterative_refinement(
-    author: str, reviewer: str, task: str, accept: Accept, *, max_iterations: int = 5, room: str | None = None
+    author: str, reviewer: str, task: str, accept: Accept, *, max_iterations: int = 5, room: RoomRef | None = None
 ) -> Refinement:
     """Has the author work on the task until `accept` takes the reviewer's review, or so many reviews have rejected it."""
 

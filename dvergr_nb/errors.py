@@ -20,6 +20,7 @@
     │   ├── RoomNotDrained               Runs of a room that is being closed go on
     │   ├── Sealed                       the Run that would contain it is ending
     │   └── LoopBusy                     the kernel's loop did not come round in time
+    ├── NoReply (TimeoutError)           an actor that was asked gave no reply in time
     ├── SessionClosed                    there is no open store to work on
     ├── StoreError
     │   ├── StoreBusy                    another kernel holds the store
@@ -42,6 +43,7 @@ value, what to do.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Final
 
@@ -114,14 +116,18 @@ class NoSuchMessage(NotFound):
 
 
 class NoSuchActor(NotFound):
-    """Nobody of that name takes part in the room in this kernel; `known` are those who do."""
+    """Nobody of that name takes part in the room in this kernel; `known` are those who do, `elsewhere` rooms where it does."""
 
-    def __init__(self, actor: str, room: str, known: Sequence[str] = ()) -> None:
-        there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(map(repr, known))}" if known else "nobody is there"
-        super().__init__(
-            f"no actor {_brief(actor)} takes part in room {_brief(room)}, {there}; "
-            f"have it join: d.room({_brief(room)}).join({_brief(actor)}, d.echo())"
-        )
+    def __init__(self, actor: str, room: str, known: Sequence[str] = (), elsewhere: Sequence[str] = ()) -> None:
+        near = difflib.get_close_matches(actor, known, 1, 0.6)
+        there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(map(_brief, known))}" if known else "nobody is there"
+        if near:
+            advice = f"did you mean {_brief(near[0])}?"
+        elif elsewhere:
+            advice = f"it is in room {', '.join(map(_brief, elsewhere))}"
+        else:
+            advice = f"have it join: d.room({_brief(room)}).join({_brief(actor)}, FUNCTION)"
+        super().__init__(f"no actor {_brief(actor)} takes part in room {_brief(room)}, {there}; {advice}")
         self.actor = actor
         self.room = room
         self.known = tuple(known)
@@ -191,7 +197,8 @@ class RoomClosed(Refused):
     """The room was closed, or is being closed: it admits no message and no Run."""
 
     def __init__(self, room: str) -> None:
-        super().__init__(f"room {_brief(room)} is closed and admits nothing; d.room({_brief(room)}) opens it again")
+        name = _brief(room)
+        super().__init__(f"room {name} is closed and admits nothing; d.room({name}) opens it, after a fence room.reopen(fence)")
         self.room = room
 
 
@@ -224,6 +231,19 @@ class LoopBusy(Refused):
             f"the kernel's loop did not come round within {waited_s:g} s; a cell holds it, interrupt that cell or wait for it"
         )
         self.waited_s = waited_s
+
+
+class NoReply(DvergrError, TimeoutError):
+    """An actor that was asked gave no reply in time; `run_id` is the Run that was to give it, cancelled if it still worked."""
+
+    def __init__(self, actor: str, limit_s: float, run_id: str) -> None:
+        super().__init__(
+            f"{_brief(actor)} gave no reply within {limit_s:g} s, so its Run {run_id[-8:]} is cancelled where it still works; "
+            "give it longer with timeout="
+        )
+        self.actor = actor
+        self.limit_s = limit_s
+        self.run_id = run_id
 
 
 class SessionClosed(DvergrError):

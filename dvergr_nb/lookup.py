@@ -13,12 +13,14 @@ from dvergr_nb.records.run import LiveRun, Run
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.records.timeline import HEAD_MESSAGES, TAIL_MESSAGES, Timeline, timeline
 from dvergr_nb.runtime.handle import RunHandle
-from dvergr_nb.runtime.rooms import Rooms
+from dvergr_nb.runtime.room import Room
+from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.store import frames
 from dvergr_nb.store.store import Store
 
 RunRef = RunHandle | Run | str
+RoomRef = Room | str
 
 
 class Lookup:
@@ -33,21 +35,22 @@ class Lookup:
     def _check_open(self) -> None:
         raise NotImplementedError
 
-    def active_runs(self, room: str | None = None) -> list[LiveRun]:
+    def active_runs(self, room: RoomRef | None = None) -> list[LiveRun]:
         """The Runs that live in this kernel, oldest first; at the end those that are queued, not durable yet."""
+        room = None if room is None else name_of(room)
         return [*self._supervisor.active(room), *self._supervisor.queued(room)]
 
     def handles(self) -> tuple[RunHandle, ...]:
         """The handles of all Runs that live here or are on their way."""
         return self._supervisor.handles()
 
-    def runs(self, room: str | None = None, **filters: Any) -> list[Run]:
+    def runs(self, room: RoomRef | None = None, **filters: Any) -> list[Run]:
         """Durable Runs, newest first. Filters: `actor status kind tag since tree limit` (100 unless told otherwise)."""
         self._check_open()
         if "tree" in filters and filters["tree"] is not None:
             filters["tree"] = self.resolve(filters["tree"])
         try:
-            wanted = RunFilter(room=room, **filters)
+            wanted = RunFilter(room=None if room is None else name_of(room), **filters)
         except TypeError:
             known = "actor, status, kind, tag, since, tree, limit"
             raise BadInput(
@@ -103,10 +106,12 @@ class Lookup:
     def frame(self, what: Literal["runs", "messages", "activity"], **options: Any) -> Any:
         """What is on record as a DataFrame, or with `arrow=True` as an Arrow table; `store/frames.py` says what is in it."""
         self._check_open()
-        refs = {name: self.resolve(ref) for name in ("run", "tree") if (ref := options.get(name)) is not None}
+        refs: dict[str, str] = {name: self.resolve(ref) for name in ("run", "tree") if (ref := options.get(name)) is not None}
+        if (room := options.get("room")) is not None:
+            refs["room"] = name_of(room)
         return getattr(frames, what)(self.store, **{**options, **refs})
 
-    def room_turn_running(self, room: str | None = None) -> bool:
+    def room_turn_running(self, room: RoomRef | None = None) -> bool:
         """Whether anything lives in that room, or in any."""
         return bool(self.active_runs(room))
 
@@ -114,10 +119,10 @@ class Lookup:
         """The Runs whose end this one has seen, in that order."""
         return list(self.store.causes(self.resolve(run_id)))
 
-    def unanswered(self, room: str | None = None, limit: int = 100) -> list[Unanswered]:
+    def unanswered(self, room: RoomRef | None = None, limit: int = 100) -> list[Unanswered]:
         """Messages that were given to an actor and that no Run answers, oldest first. They are never started by themselves.
 
         Those that are queued here will be answered, so they are not among them.
         """
         self._check_open()
-        return self.rooms.unanswered(room, limit)
+        return self.rooms.unanswered(None if room is None else name_of(room), limit)

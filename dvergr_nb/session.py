@@ -19,7 +19,7 @@ from dvergr_nb.clock import Clock, SeededClock, SystemClock
 from dvergr_nb.errors import BadRun, Refused, SessionClosed
 from dvergr_nb.forks import left_by_children
 from dvergr_nb.ids import BootId, Ids, RunId, SystemIds, is_id, short
-from dvergr_nb.lookup import Lookup, RunRef
+from dvergr_nb.lookup import Lookup, RoomRef, RunRef
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.operation import Cause, Noted
 from dvergr_nb.records.room import DEFAULT_ROOM
@@ -33,7 +33,7 @@ from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.request import Asker, Request, drafted
-from dvergr_nb.runtime.rooms import Rooms
+from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.runtime.workers import Workers
 from dvergr_nb.store.store import Store, open_store
@@ -136,7 +136,7 @@ class Session(Lookup):
         *args: Any,
         label: str | None = None,
         kind: str = RunKind.WORKFLOW,
-        room: str | None = None,
+        room: RoomRef | None = None,
         actor: str = JOB_ACTOR,
         parent: RunRef | None = None,
         key: str | None = None,
@@ -176,7 +176,7 @@ class Session(Lookup):
         reply_to: str | None = None,
         label: str = "",
         kind: str = RunKind.AGENT_TURN,
-        room: str | None = None,
+        room: RoomRef | None = None,
         parent: RunRef | None = None,
         key: str | None = None,
         tags: Sequence[str] = (),
@@ -191,7 +191,7 @@ class Session(Lookup):
         self._check_open()
         request = Request(
             actor=actor,
-            room=room or self.room,
+            room=self.room if room is None else name_of(room),
             kind=kind,
             text=text,
             trigger=trigger,
@@ -254,10 +254,10 @@ class Session(Lookup):
         found = self.row_of(self.resolve(run_id))
         return found is not None and found.room == room and self.cancel_run(found)
 
-    def cancel_room_turn(self, room: str, *, after_step: bool = False) -> int:
+    def cancel_room_turn(self, room: RoomRef, *, after_step: bool = False) -> int:
         """Asks everything that lives in a room, or is on its way there, to stop; how many were asked."""
         self._check_open()
-        return self._supervisor.cancel_room(room, Reason.CANCEL_REQUESTED, after_step=after_step)
+        return self._supervisor.cancel_room(name_of(room), Reason.CANCEL_REQUESTED, after_step=after_step)
 
     def abort_run(self, run_id: RunRef, reason: str) -> bool:
         """Has the Run's current segment end as cancelled, `aborted`; false where it does not live here."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
-from dvergr_nb.errors import BadInput
+from dvergr_nb.errors import BadInput, NoReply
 from dvergr_nb.ids import short
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Reason
@@ -33,7 +33,7 @@ class Asking:
         self._stop = stop
 
     async def ask(self, actor: str, say: Callable[[str], RunHandle], limit_s: float) -> Message:
-        """The reply to what `say` says, in the name of an address of its own. Raises what the Run ends with, or `TimeoutError`.
+        """The reply to what `say` says, in the name of an address of its own. Raises what the Run ends with, or `NoReply`.
 
         Where nobody waits any more, the Run that was to answer is cancelled.
         """
@@ -47,7 +47,7 @@ class Asking:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(asyncio.wrap_future(reply))
         except TimeoutError:
-            raise TimeoutError(f"{actor!r} gave no reply within {limit_s:g} s (Run {short(handle.id)})") from None
+            raise NoReply(actor, limit_s, handle.id) from None
         finally:
             self._tools.home.post(lambda: self._end(address, reply, handle))
 

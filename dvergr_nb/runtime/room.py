@@ -5,31 +5,29 @@ Every verb may be called in any thread. What is said is stored first and deliver
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from dvergr_nb.errors import BadInput, RoomClosed
+from dvergr_nb.errors import BadInput, NoSuchActor, RoomClosed
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records import room as rooms
-from dvergr_nb.records.message import PERSON, Message
-from dvergr_nb.records.operation import Answer, Join, Leave
+from dvergr_nb.records.message import EVERYONE, PERSON, Message
+from dvergr_nb.records.operation import Join, Leave
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.room import Member, Present, Unanswered
+from dvergr_nb.records.run import checked_word
 from dvergr_nb.records.text import clipped, first_line, printable
 from dvergr_nb.runtime.asking import ASK_S, Asking, named_of, together
 from dvergr_nb.runtime.attending import Policy, default_policy
-from dvergr_nb.runtime.delivery import Delivery, Flight
-from dvergr_nb.runtime.entry import Tools
+from dvergr_nb.runtime.delivery import Delivery
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.handler import handler_of, program_of
+from dvergr_nb.runtime.house import House
 from dvergr_nb.runtime.line import Options
 from dvergr_nb.runtime.participant import Participant
-from dvergr_nb.runtime.ports import Noted
+from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.reply import Handler, Wrapper
-from dvergr_nb.runtime.request import Asker
 from dvergr_nb.runtime.shutting import Fence, Shutting, checked_drain
 from dvergr_nb.runtime.speaking import OnBusy, Said, Speaking, Spoken, ThreadRef
 from dvergr_nb.runtime.together import race
@@ -37,39 +35,6 @@ from dvergr_nb.runtime.together import race
 LABEL_CHARS = 60
 """How much of a message its Run is called by."""
 UNANSWERED = 100
-
-
-class House(Protocol):
-    """What a room asks of the session it is in."""
-
-    @property
-    def tools(self) -> Tools: ...
-
-    @property
-    def wrappers(self) -> Sequence[Wrapper]:
-        """Those of a handler that names none."""
-
-    @property
-    def built_in(self) -> Mapping[str, Handler]:
-        """Actors that take part as soon as somebody names them."""
-
-    def participant(self, room: Room, actor: str, handler: Handler, policy: Policy) -> Participant: ...
-
-    def asker(self) -> Asker: ...
-
-    def told(self, message: Message) -> None: ...
-
-    def handles(self, room: str) -> Sequence[RunHandle]: ...
-
-    def stop(self, run_id: RunId, reason: str) -> bool: ...
-
-    def cancel_room(self, room: str) -> int: ...
-
-    def changed(self, room: str) -> None: ...
-
-    def unanswered(self, room: str | None, limit: int) -> list[Unanswered]: ...
-
-    def bundle(self, room: str) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +51,6 @@ class Registration:
 
     def __repr__(self) -> str:
         return f"{printable(self.actor)} in room {printable(self.room.name)}"
-
-
-class Posting:
-    """A message on its way. Await it to know that it is stored and delivered."""
-
-    def __init__(self, flight: Flight, noted: Noted) -> None:
-        self._flight = flight
-        self._noted = noted
-        self.message = flight.message
-
-    @property
-    def durable(self) -> Future[Answer]:
-        """Set once the message is stored, by the writer thread."""
-        return self._noted.future
-
-    @property
-    def runs(self) -> tuple[RunHandle, ...]:
-        """The Runs that it has caused or joined; complete once it was awaited."""
-        return tuple(self._flight.runs)
-
-    def __await__(self) -> Generator[Any, None, Posting]:
-        yield from asyncio.shield(asyncio.wrap_future(self._flight.landed)).__await__()
-        return self
-
-    def __repr__(self) -> str:
-        return f"Message {self.message.id[-8:]}: {printable(first_line(self.message.content, LABEL_CHARS))}"
 
 
 class Room:
@@ -214,9 +153,13 @@ class Room:
 
     def found(self, actor: str) -> Participant:
         """Who of that name takes part; actors that are built in join when they are first named. Raises `NoSuchActor`."""
-        if isinstance(actor, str) and actor not in self.delivery.participants and actor in self._house.built_in:
-            self.join(actor, self._house.built_in[actor])
-        return self.speaking.found(actor)
+        name = checked_word(actor, "actor")
+        if name not in self.delivery.participants:
+            if name not in self._house.built_in:
+                known = sorted({*self.delivery.participants, *self._house.built_in})
+                raise NoSuchActor(name, self.name, known, self._house.rooms_with(name))
+            self.join(name, self._house.built_in[name])
+        return self.delivery.participants[name]
 
     # Saying something ------------------------------------------------------------------------------------------------
 
@@ -233,12 +176,13 @@ class Room:
     ) -> Posting:
         """Says something: to an actor, to `"*"` for everyone, or, without `to`, to the only agent or else to everyone.
 
-        Who works on that thread is steered, others queue. Raises `BadMessage`, `NoSuchMessage` or `RoomClosed`.
+        Who works on that thread is steered, others queue. Raises `BadMessage`, `NoSuchActor`, `NoSuchMessage` or `RoomClosed`.
         """
 
         def say() -> Posting:
-            if isinstance(to, str) and to in self._house.built_in:
-                self.found(to)
+            if not self.shutting.admits:
+                raise RoomClosed(self.name)
+            self._check_known(to)
             replied, root = (None, None) if reply_to is None else self.speaking.thread_of(reply_to)
             said = Said(
                 content=content,
@@ -252,6 +196,13 @@ class Room:
             return Posting(*self.speaking.post(said, Options(label=label_of(content), parent=parent)))
 
         return self._home.call(say)
+
+    def _check_known(self, to: object) -> None:
+        """Raises `NoSuchActor` for a name that nobody has or had there: what is said to a misspelled one would reach nobody."""
+        if to is None or to in (EVERYONE, PERSON) or not isinstance(to, str):
+            return
+        if to not in self.delivery.participants and all(member.actor != to for member in self.members()):
+            self.found(to)
 
     def turn(self, actor: str, text: str, **options: Any) -> RunHandle:
         """Says something to an actor and gives the Run that answers; `speak` has the options."""

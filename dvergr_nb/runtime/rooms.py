@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dvergr_nb.errors import StoreFailed
+from dvergr_nb.errors import NotFound, StoreFailed
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records import room as records
 from dvergr_nb.records.event import MessagePosted, RoomChanged
@@ -13,15 +13,17 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Opened, OpenRoom
 from dvergr_nb.records.room import Present, Unanswered
 from dvergr_nb.records.run import Reason, Run, RunKind, checked_word
+from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import Ledger, Policy
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.line import Arrival
 from dvergr_nb.runtime.participant import Participant
+from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.request import Asker, Request, drafted
-from dvergr_nb.runtime.room import Posting, Room
+from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.supervisor import Supervisor
 
 OPEN_S = 10.0
@@ -92,9 +94,20 @@ class Rooms:
         """What people call it."""
         return self._rooms[room].row.title if room in self._rooms else room
 
+    def here(self, name: str) -> Room:
+        """The room of that name, made where there is none; one that was closed stays closed."""
+        return self._rooms.get(checked_word(name, "room")) or self.open(name)
+
+    def find(self, room: str | Room) -> Room:
+        """The room meant, which is there already. Raises `NotFound` for a name that no room has."""
+        name = name_of(room)
+        if name in self._rooms or any(each.name == name for each in self.tools.store.rooms()):
+            return self.here(name)
+        raise NotFound(f"no room {clipped(repr(name), 60)} in this store; d.room({clipped(repr(name), 60)}) makes it")
+
     def post(self, room: str, content: str, *, to: str | None = None, reply_to: MessageId | None = None) -> Posting:
         """Says something there."""
-        return self.open(room).post(content, to=to, reply_to=reply_to)
+        return self.find(room).post(content, to=to, reply_to=reply_to)
 
     # What a room asks ------------------------------------------------------------------------------------------------
 
@@ -119,6 +132,10 @@ class Rooms:
         room = self._rooms.get(what.message.room)
         participant = None if room is None else room.delivery.participants.get(what.actor)
         return participant is not None and participant.answering(what.message.id) is not None
+
+    def rooms_with(self, actor: str) -> Sequence[str]:
+        """The rooms in which somebody of that name takes part."""
+        return [room.name for room in self.live() if actor in room.delivery.participants]
 
     def handles(self, room: str) -> Sequence[RunHandle]:
         """Of all that lives in a room or is on its way."""
@@ -203,6 +220,11 @@ class Rooms:
             return
         for participant in self._holds.pop(run.id, ()):
             participant.freed(run.id)
+
+
+def name_of(room: str | Room) -> str:
+    """The name of a room that is given by its name or as itself. Raises `BadRun`."""
+    return room.name if isinstance(room, Room) else checked_word(room, "room")
 
 
 class _Turns:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
-from dvergr_nb.errors import ActorBusy, BadInput, NoSuchActor, NoSuchMessage, RoomClosed, ThreadBusy
+from dvergr_nb.errors import ActorBusy, BadInput, NoSuchMessage, RoomClosed, ThreadBusy
 from dvergr_nb.ids import MessageId, named
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
@@ -236,13 +236,6 @@ class Speaking:
 
         noted = self._tools.store.note(Post(message=message), hear)
         return lambda: noted.future
-
-    def found(self, actor: str) -> Participant:
-        """Who of that name takes part. Raises `NoSuchActor`."""
-        participant = self._delivery.participants.get(actor) if isinstance(actor, str) else None
-        if participant is None:
-            raise NoSuchActor(str(actor), self._name, sorted(self._delivery.participants))
-        return participant
 
 
 def _root(answer: Settled) -> MessageId:

@@ -158,7 +158,7 @@ class Commanded:
     def _turn(self, name: str, actor: str, thread: str | None, on_busy: Any) -> str:
         spoken = self.room.speak(actor, name, thread=self._thread(thread), on_busy=on_busy, sender="user")
         self._know(spoken.message)
-        spoken.stored().add_done_callback(lambda done: None if done.exception() else self._tell(["durable", name]))
+        spoken.durable.add_done_callback(lambda done: None if done.exception() else self._tell(["durable", name]))
         self._follow(name, spoken.handle)
         return spoken.how
 
