@@ -104,6 +104,7 @@ class Room:
         return self._home.call(lambda: self._join(name, whole, attention or default_policy))
 
     def _join(self, actor: str, handler: Handler, policy: Policy) -> Registration:
+        self._house.asker()
         if not self.shutting.admits:
             raise RoomClosed(self.name)
         there = self.delivery.participants.get(actor)
@@ -199,9 +200,10 @@ class Room:
 
     def _check_known(self, to: object) -> None:
         """Raises `NoSuchActor` for a name that nobody has or had there: what is said to a misspelled one would reach nobody."""
-        if to is None or to in (EVERYONE, PERSON) or not isinstance(to, str):
+        if not isinstance(to, str) or not to.strip() or "\n" in to or to in (EVERYONE, PERSON) or rooms.is_reserved(to):
             return
-        if to not in self.delivery.participants and all(member.actor != to for member in self.members()):
+        is_built_in = to in self._house.built_in
+        if to not in self.delivery.participants and (is_built_in or all(each.actor != to for each in self.members())):
             self.found(to)
 
     def turn(self, actor: str, text: str, **options: Any) -> RunHandle:

@@ -380,7 +380,7 @@ async def test_an_interrupt_while_a_message_is_handed_over_stops_no_later_one(op
 
 async def test_what_is_given_for_an_actor_and_is_no_name_is_told_so(opened):
     async with opened() as session:
-        with pytest.raises(NoSuchActor):
+        with pytest.raises(BadInput):
             session.rooms.open("lab").turn(["ann"], "hello")
 
 

@@ -235,3 +235,12 @@ async def test_a_parameter_with_a_default_is_left_alone_unless_it_is_the_context
         room.join("ann", lambda message, answer="mine": answer)
         room.join("bob", lambda message, ctx=None: ctx.run.actor)
         assert [await room.turn("ann", "hello"), await room.turn("bob", "hello")] == ["mine", "bob"]
+
+
+async def test_an_actor_that_is_built_in_hears_what_is_posted_to_it_in_a_later_kernel(opened, tmp_path):
+    path = str(tmp_path / "store.duckdb")
+    async with opened(path) as session:
+        assert await session.rooms.open("lab").turn("echo", "hello") == "echo: hello"
+    async with opened(path) as session:
+        (run,) = (await session.rooms.open("lab").post("again", to="echo")).runs
+        assert await run == "echo: again"
