@@ -207,6 +207,10 @@ class Session(Lookup):
         return self._supervisor.admit(drafted(request, self._asker()), body)
 
     def _asker(self) -> Asker:
+        """Raises `SessionClosed`, also where the loop is gone: nothing that begins would ever end."""
+        self._check_open()
+        if self.home.is_gone:
+            raise SessionClosed(self.path)
         return Asker(tenant_id=self.tenant_id, user_id=self.user_id, boot_id=self.boot_id, clock=self.clock, ids=self.ids)
 
     def go_on(

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 import dvergr_nb as d
-from dvergr_nb.errors import BadInput, BadMessage, BadRun, NoSuchActor
+from dvergr_nb.errors import BadInput, BadMessage, BadRun, NoSuchActor, SessionClosed
 from dvergr_nb.records.query import RunFilter
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.session import Session
 
 HUGE = 10**400
 """A whole number that is no float."""
@@ -163,3 +164,56 @@ async def test_wrappers_are_a_list(opened):
         with pytest.raises(BadInput, match="wrappers"):
             room.join("a", ok, wrappers=3)
         assert room.present() == ()
+
+
+@pytest.mark.parametrize("ends_it", ["leave", "fence"])
+async def test_a_policy_that_has_its_actor_leave_or_shuts_the_room_leaves_nothing_queued(opened, ends_it):
+    entered = asyncio.Event()
+
+    async def works(_message, _ctx):
+        entered.set()
+        await asyncio.Event().wait()
+
+    async with opened() as session:
+        room = session.rooms.open("lab")
+
+        def policy(_message, _situation):
+            room.leave("a") if ends_it == "leave" else room.fence()
+            return "queue"
+
+        room.join("a", works, attention=policy)
+        run = room.turn("a", "hi")
+        await entered.wait()
+        posting = await room.post("more", to="a")
+        assert posting.runs == ()
+        run.cancel()
+        await session.drain(20)
+        assert [each.message.content for each in room.unanswered()] == ["more"]
+
+
+async def test_a_room_of_a_session_that_was_closed_takes_nothing(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("a", ok)
+    for act in (lambda: room.turn("a", "hi"), lambda: room.post("hi", to="a"), lambda: room.join("b", ok)):
+        with pytest.raises(SessionClosed):
+            act()
+    with pytest.raises(SessionClosed):
+        await room.ask("a", "hi")
+
+
+def test_a_room_whose_loop_is_gone_takes_nothing_that_would_wait_for_ever(tmp_path):
+    async def begin():
+        session = Session(str(tmp_path / "s.duckdb"))
+        room = session.rooms.open("lab")
+        room.join("a", ok)
+        return session, room
+
+    session, room = asyncio.run(begin())
+    try:
+        for act in (lambda: room.turn("a", "hi"), lambda: room.post("hi", to="a"), lambda: room.join("b", ok)):
+            with pytest.raises(SessionClosed):
+                act()
+        assert room.messages() == []
+    finally:
+        session.close(force=True)
