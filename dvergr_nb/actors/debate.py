@@ -65,6 +65,8 @@ async def iterative_refinement(
 ) -> Refinement:
     """Has the author work on the task until `accept` takes the reviewer's review, or so many reviews have rejected it."""
     limit = counted(max_iterations, "max_iterations")
+    if not callable(accept):
+        raise BadInput(f"accept is a function of the review, not {clipped(repr(accept), 60)}")
     draft, rejected = await ask(author, task), 0
     while True:
         review = await ask(reviewer, draft)

@@ -95,6 +95,8 @@ def flaky(rate: float, seed: int = 0) -> Wrapper:
     """Has that share of the messages, 0 to 1, fail: which ones, by their count, depends on the seed alone."""
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         raise BadInput(f"the rate of failures is a number from 0 to 1, not {clipped(repr(rate), 60)}")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise BadInput(f"a seed is a whole number, not {clipped(repr(seed), 60)}")
 
     def wrap(handler: Handler) -> Handler:
         chance, counts = random.Random(seed), itertools.count(1)

@@ -40,7 +40,7 @@ class RunFilter:
         if self.status is not None and self.status not in DURABLE:
             raise BadFilter(f"status must be one of {', '.join(DURABLE)}, not {clipped(repr(self.status), 60)}")
         _check_since(self.since)
-        _check_limit(self.limit)
+        check_limit(self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class MessageFilter:
     def __post_init__(self) -> None:
         _check_words(self, "room", "thread", "run")
         _check_since(self.since)
-        _check_limit(self.limit)
+        check_limit(self.limit)
 
 
 def _check_words(wanted: object, *names: str) -> None:
@@ -73,6 +73,7 @@ def _check_since(since: object) -> None:
         raise BadFilter(f"since must be an aware time, as d.runs() shows them, not {clipped(repr(since), 60)}")
 
 
-def _check_limit(limit: object) -> None:
+def check_limit(limit: object) -> None:
+    """Raises `BadFilter` where it is no number of rows."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise BadFilter(f"limit must be a whole number from 1, or None for all, not {clipped(repr(limit), 60)}")

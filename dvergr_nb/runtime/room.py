@@ -17,7 +17,7 @@ from dvergr_nb.records.operation import Join, Leave
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.room import Member, Present, Unanswered
 from dvergr_nb.records.run import checked_word
-from dvergr_nb.records.text import clipped, first_line, printable
+from dvergr_nb.records.text import clipped, first_line, mended, printable
 from dvergr_nb.runtime.asking import ASK_S, Asking, named_of, together
 from dvergr_nb.runtime.attending import Policy, default_policy
 from dvergr_nb.runtime.delivery import Delivery
@@ -132,7 +132,7 @@ class Room:
         return self._home.call(lambda: self._leave(who))
 
     def _leave(self, who: str | Registration) -> bool:
-        actor = who.actor if isinstance(who, Registration) else who
+        actor = who.actor if isinstance(who, Registration) else mended(who)
         found = self._registered.get(actor)
         if found is None or (isinstance(who, Registration) and found is not who):
             return False

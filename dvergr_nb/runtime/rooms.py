@@ -11,6 +11,7 @@ from dvergr_nb.records import room as records
 from dvergr_nb.records.event import MessagePosted, RoomChanged
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Opened, OpenRoom
+from dvergr_nb.records.query import check_limit
 from dvergr_nb.records.room import Present, Unanswered
 from dvergr_nb.records.run import Reason, Run, RunKind, checked_word
 from dvergr_nb.records.text import clipped
@@ -26,6 +27,8 @@ from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.supervisor import Supervisor
 
+ALL = 2**31
+"""More messages than a room ever has."""
 OPEN_S = 10.0
 """How long the opening of a room waits for its row."""
 
@@ -122,10 +125,11 @@ class Rooms:
         if (room := self._rooms.get(message.room)) is not None:
             room.speaking.heard(message)
 
-    def unanswered(self, room: str | None, limit: int) -> list[Unanswered]:
+    def unanswered(self, room: str | None, limit: int | None) -> list[Unanswered]:
         """What no Run answers. What waits here, or is about to join a turn, will be answered and is not among it."""
+        check_limit(limit)
         waiting = sum(len(each.queued) + 1 for live in self.live() if room in (None, live.name) for each in live.present())
-        found = self.tools.store.unanswered(room, limit + waiting)
+        found = self.tools.store.unanswered(room, (ALL if limit is None else limit) + waiting)
         return [each for each in found if not self._is_to_be_answered(each)][:limit]
 
     def _is_to_be_answered(self, what: Unanswered) -> bool:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 import dvergr_nb as d
+from dvergr_nb.actors.debate import iterative_refinement
 from dvergr_nb.errors import BadInput, BadMessage, BadRun, NoSuchActor, SessionClosed
 from dvergr_nb.records.query import RunFilter
 from dvergr_nb.runtime.limits import Limits
@@ -217,3 +218,51 @@ def test_a_room_whose_loop_is_gone_takes_nothing_that_would_wait_for_ever(tmp_pa
         assert room.messages() == []
     finally:
         session.close(force=True)
+
+
+async def test_who_joined_under_a_name_that_is_no_unicode_leaves_by_that_name(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("a\ud800", ok)
+        assert room.leave("a\ud800")
+        assert room.present() == ()
+
+
+@pytest.mark.parametrize("limit", ["3", True, 0, 1.5])
+async def test_a_number_of_unanswered_messages_that_is_none_is_refused(opened, limit):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        with pytest.raises(BadInput, match="limit"):
+            room.unanswered(limit)
+
+
+@pytest.mark.parametrize("wait", [d.join, d.race])
+async def test_what_cannot_be_awaited_is_refused_before_anything_else_is_begun_with(wait):
+    begun: list[str] = []
+
+    async def work() -> None:
+        begun.append("work")
+
+    other = work()
+    with pytest.raises(BadInput, match="awaitables"):
+        await wait(other, 3)
+    other.close()
+    assert begun == []
+
+
+async def test_a_refinement_that_nobody_can_accept_asks_nobody():
+    asked: list[str] = []
+
+    async def ask(actor: str, _text: str) -> str:
+        asked.append(actor)
+        return "said"
+
+    with pytest.raises(BadInput, match="accept"):
+        await iterative_refinement(ask, "author", "reviewer", "task", 3)  # type: ignore[arg-type]
+    assert asked == []
+
+
+@pytest.mark.parametrize("seed", ["seed", None, True, 1.5, [1]])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(BadInput, match="seed"):
+        d.flaky(0.5, seed=seed)
