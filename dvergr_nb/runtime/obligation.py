@@ -144,6 +144,12 @@ def _needed(verb: str) -> Obligations:
     return found
 
 
+def _given(obligation: object) -> Obligation | None:
+    if not isinstance(obligation, Obligation | None):
+        raise BadInput(f"an obligation is what reply_obligation() gives, not {clipped(repr(obligation), 60)}")
+    return obligation
+
+
 def reply_obligation(
     *,
     on_emitted: Callable[[], object] | None = None,
@@ -151,6 +157,9 @@ def reply_obligation(
     on_dropped: Callable[[str], object] | None = None,
 ) -> Obligation:
     """Registers callbacks for the reply that the running handler will give. They are called on the session's loop."""
+    for told in (on_emitted, on_failed, on_dropped):
+        if told is not None and not callable(told):
+            raise BadInput(f"what an obligation calls back is a function, not {clipped(repr(told), 60)}")
     obligation = Obligation(on_emitted, on_failed, on_dropped)
     _needed("reply_obligation").register(obligation)
     return obligation
@@ -158,7 +167,9 @@ def reply_obligation(
 
 def carry_obligation(reply: str | Reply, obligation: Obligation | None = None) -> Reply:
     """The reply, marked to settle that obligation, or the last one the running handler has registered."""
-    mark = obligation or _needed("carry_obligation").latest
+    mark = _given(obligation) or _needed("carry_obligation").latest
+    if not isinstance(reply, str | Reply):
+        raise BadInput(f"what carries an obligation is a text or a Reply, not {clipped(repr(reply), 60)}")
     whole = Reply(content=reply) if isinstance(reply, str) else reply
     return dataclasses.replace(whole, obligation=mark)
 
@@ -170,5 +181,5 @@ def withhold_reply(_reply: Given, reason: str = "withheld") -> Withheld:
 
 def release_obligation(obligation: Obligation | None = None) -> bool:
     """Takes an obligation back, the last one of the running handler unless told otherwise; false where there is none open."""
-    found = obligation or _needed("release_obligation").latest
+    found = _given(obligation) or _needed("release_obligation").latest
     return found is not None and found.release()

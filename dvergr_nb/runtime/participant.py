@@ -112,6 +112,8 @@ class Participant:
         same = turn.root == arrival.root
         situation = Situation(actor=self.actor, run=turn.entry.run, same_thread=same, queued=len(self._line))
         decision, status = judged(self.policy, arrival.message, situation)
+        if self.is_gone or not self._turns.is_admitting:
+            return None  # a policy is somebody else's code, and may have the actor leave or shut the room
         if status == "ready" and turn.entry.inbox is None and decision.needs_inbox:
             status = "deferred"
         return self._attend(turn, arrival, self._noted(arrival.message, decision, status))

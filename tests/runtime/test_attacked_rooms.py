@@ -266,3 +266,25 @@ async def test_a_refinement_that_nobody_can_accept_asks_nobody():
 def test_a_seed_that_is_none_is_refused(seed):
     with pytest.raises(BadInput, match="seed"):
         d.flaky(0.5, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: d.reply_obligation(on_emitted=3),
+        lambda: d.reply_obligation(on_dropped="told"),
+        lambda: d.carry_obligation("reply", 3),
+        lambda: d.carry_obligation(3),
+        lambda: d.release_obligation([1]),
+    ],
+)
+async def test_what_is_no_obligation_is_refused_where_it_is_given(opened, act):
+    async def handler(_message, _ctx):
+        with pytest.raises(BadInput):
+            act()
+        return "went on"
+
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("a", handler)
+        assert await room.turn("a", "hi") == "went on"
