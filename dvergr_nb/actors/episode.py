@@ -57,6 +57,9 @@ class Talk:
 
     def __post_init__(self) -> None:
         counted(self.max_turns, "max_turns")
+        for name, asked in (("pick", self.pick or never), ("stop", self.stop)):
+            if not callable(asked):
+                raise BadInput(f"{name} is a function of what was said, not {clipped(repr(asked), 60)}")
         if isinstance(self.actors, str) or not self.actors or len(set(self.actors)) < len(self.actors):
             raise BadInput(f"an episode needs actors, each named once, not {clipped(repr(self.actors), 60)}")
 

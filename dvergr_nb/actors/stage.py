@@ -8,10 +8,12 @@ from typing import Final
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import short
+from dvergr_nb.records.room import checked_actor
 from dvergr_nb.records.run import RunStatus
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.handler import handler_of
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.rooms import Rooms
 
@@ -26,6 +28,9 @@ Cast = Mapping[str, object] | Sequence[str]
 def handlers_of(room: Room, cast: Cast) -> Mapping[str, object]:
     """What each of them answers with. Raises `NoSuchActor` for a name without a handler that takes no part."""
     if isinstance(cast, Mapping):
+        for name, work in cast.items():
+            checked_actor(name)
+            handler_of(work, ())
         return dict(cast)
     if isinstance(cast, str) or not isinstance(cast, Sequence):
         raise BadInput(f"an episode's actors are a list of names or names with handlers, not {clipped(repr(cast), 60)}")

@@ -8,6 +8,8 @@ import pytest
 
 import dvergr_nb as d
 from dvergr_nb.actors.debate import iterative_refinement
+from dvergr_nb.actors.episode import Talk
+from dvergr_nb.actors.stage import handlers_of
 from dvergr_nb.errors import BadInput, BadMessage, BadRun, NoSuchActor, SessionClosed
 from dvergr_nb.records.query import RunFilter
 from dvergr_nb.runtime.limits import Limits
@@ -288,3 +290,16 @@ async def test_what_is_no_obligation_is_refused_where_it_is_given(opened, act):
         room = session.rooms.open("lab")
         room.join("a", handler)
         assert await room.turn("a", "hi") == "went on"
+
+
+@pytest.mark.parametrize("actors", [{3: ok}, {"_p": ok}, {"p": 3}])
+async def test_an_episode_of_somebody_who_could_not_join_is_refused_before_there_is_a_run(opened, actors):
+    async with opened() as session:
+        with pytest.raises(BadInput):
+            handlers_of(session.rooms.open("lab"), actors)
+
+
+@pytest.mark.parametrize("bound", [{"pick": 3}, {"stop": 3}, {"stop": None}])
+def test_an_episode_with_bounds_that_cannot_be_asked_is_refused_before_there_is_a_run(bound):
+    with pytest.raises(BadInput, match=next(iter(bound))):
+        Talk(actors=("p", "q"), opening="go", **bound)
