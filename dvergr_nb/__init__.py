@@ -20,7 +20,7 @@ _CONVERSATION: Final = "ask debate episode iterative_refinement post room turn u
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
 _WRAPPERS: Final = "flaky latency own_messages plain_reply silence".split()
-_ERRORS: Final = """ActorBusy AmbiguousRun BadInput DvergrError MoveRefused NoSuchActor NoSuchRun NotAStore QueryError
+_ERRORS: Final = """ActorBusy AmbiguousRun BadInput DvergrError MoveRefused NoReply NoSuchActor NoSuchRun NotAStore QueryError
 RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError StoreFailed
 StoreTooNew ThreadBusy""".split()
 

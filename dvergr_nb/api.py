@@ -12,7 +12,7 @@ from dvergr_nb.ids import RunId
 from dvergr_nb.lookup import RoomRef, RunRef
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.run import LiveRun, Run, checked_word
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook
 from dvergr_nb.runtime.handle import RunHandle
@@ -33,6 +33,8 @@ class Kernel:
         """`path`, `tenant_id`, `user_id` and `room` of sessions that are opened without saying so."""
         self.on_open: Callable[[Session], object] | None = None
         self._closed_path: str | None = None
+        self._wanted: str | None = None
+        """The store that was asked for and could not be opened: nothing else is opened in its place."""
 
     def connect(self, path: str | Path | None, **who: str | None) -> Session:
         """Opens the store at `path` and makes it current; the one that is open already is given again."""
@@ -46,8 +48,9 @@ class Kernel:
             if is_same or before.handles():
                 before.close()  # the same file cannot be opened twice; live Runs refuse
         settings = {**{k: v for k, v in self.config.items() if k != "path"}, **{k: v for k, v in who.items() if v is not None}}
+        self._wanted = wanted
         self.session = Session(wanted, home=self._new_home(), **settings)
-        self._closed_path = None
+        self._closed_path = self._wanted = None
         if before is not None:
             before.close()
         if self.on_open is not None:
@@ -73,7 +76,7 @@ class Kernel:
         """The current session; the first call opens the default store. Raises `SessionClosed` after `close`."""
         session = self.session
         if session is None and self._closed_path is None:
-            return self.connect(None)
+            return self.connect(self._wanted)
         if session is not None and session.is_open and not session.home.is_gone:
             return session
         if session is not None and session.is_open:
@@ -112,7 +115,7 @@ def connect(
     `NotAStore`, `StoreDamaged`, `StoreTooNew` or `StoreFailed`, and changes nothing then.
     """
     if not isinstance(path, str | Path | None):
-        raise BadInput(f"a store's path is text or a Path, not {clipped(repr(path), 60)}")
+        raise BadInput(f"a store's path is text or a Path, not {shown(path)}")
     return KERNEL.connect(path, tenant_id=tenant_id, user_id=user_id, room=room)
 
 

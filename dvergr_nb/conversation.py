@@ -38,7 +38,7 @@ def turn(
     *,
     room: RoomRef | None = None,
     thread: ThreadRef | None = None,
-    on_busy: OnBusy = "steer",
+    on_busy: OnBusy | None = None,
     label: str | None = None,
     tags: Sequence[str] = (),
     key: str | None = None,
@@ -47,8 +47,9 @@ def turn(
     """Says something to an actor and gives the Run that answers; `await run` gives the reply.
 
     Without `thread`, a message, Run or id of it, the message begins one. A message on the thread of the actor's running turn
-    joins that Run, and the open Run is given back (`on_busy="steer"`); any other waits in order. `queue` lets it wait in any
-    case, `refuse` raises `ActorBusy` where it could not begin at once. Used again, a `key` gives the first Run.
+    joins that Run, and the open Run is given back, unless the actor's attention says otherwise; any other waits in order.
+    `on_busy="steer"` has it join in any case, `"queue"` wait in any case, and `"refuse"` raises `ActorBusy` where it could not
+    begin at once. Used again, a `key` gives the first Run.
     """
     session = current_session()
     return _where(session, room).turn(

@@ -10,7 +10,7 @@ from dvergr_nb.ids import RunId, is_id
 from dvergr_nb.records.query import RunFilter
 from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.run import LiveRun, Run
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.text import mended, shown
 from dvergr_nb.records.timeline import HEAD_MESSAGES, TAIL_MESSAGES, Timeline, timeline
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.room import Room
@@ -75,7 +75,7 @@ class Lookup:
         if isinstance(ref, (RunHandle, Run)):
             return ref.id
         if not isinstance(ref, str):
-            raise BadInput(f"a Run is a handle or an id, not {clipped(repr(ref), 60)}")
+            raise BadInput(f"a Run is a handle or an id, not {shown(ref)}")
         piece = mended(ref.strip().lower())
         if is_id(piece) and self.row_of(RunId(piece)) is not None:
             return RunId(piece)

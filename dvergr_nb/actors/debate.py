@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 
 Ask = Callable[[str, str], Awaitable[str]]
 """Gives the text to the actor and returns its reply."""
@@ -66,7 +66,7 @@ async def iterative_refinement(
     """Has the author work on the task until `accept` takes the reviewer's review, or so many reviews have rejected it."""
     limit = counted(max_iterations, "max_iterations")
     if not callable(accept):
-        raise BadInput(f"accept is a function of the review, not {clipped(repr(accept), 60)}")
+        raise BadInput(f"accept is a function of the review, not {shown(accept)}")
     draft, rejected = await ask(author, task), 0
     while True:
         review = await ask(reviewer, draft)
@@ -86,5 +86,5 @@ async def _is_accepted(accept: Accept, review: str) -> bool:
 def counted(value: object, what: str) -> int:
     """A whole number from 1. Raises `BadInput`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadInput(f"{what} is a whole number from 1, not {clipped(repr(value), 60)}")
+        raise BadInput(f"{what} is a whole number from 1, not {shown(value)}")
     return value

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from dvergr_nb.actors.debate import Transcript, counted
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.body import Done, Outcome
 from dvergr_nb.runtime.context import Context
 
@@ -59,9 +59,9 @@ class Talk:
         counted(self.max_turns, "max_turns")
         for name, asked in (("pick", self.pick or never), ("stop", self.stop)):
             if not callable(asked):
-                raise BadInput(f"{name} is a function of what was said, not {clipped(repr(asked), 60)}")
+                raise BadInput(f"{name} is a function of what was said, not {shown(asked)}")
         if isinstance(self.actors, str) or not self.actors or len(set(self.actors)) < len(self.actors):
-            raise BadInput(f"an episode needs actors, each named once, not {clipped(repr(self.actors), 60)}")
+            raise BadInput(f"an episode needs actors, each named once, not {shown(self.actors)}")
 
 
 class EpisodeBody:
@@ -78,7 +78,8 @@ class EpisodeBody:
         async with self._open_stage(ctx) as stage:
             said, why = await self._all_turns(stage, ctx)
         turns = len(said.lines)
-        return Done(value=said, reply=f"{turns} {'line' if turns == 1 else 'lines'}, {why}")
+        ctx.progress(turns, turns, why)
+        return Done(value=said, reply=f"{turns} {'line' if turns == 1 else 'lines'}, {why}\n{said}".rstrip())
 
     async def _all_turns(self, stage: Stage, ctx: Context) -> tuple[Transcript, str]:
         talk, said, text = self._talk, Transcript(), self._talk.opening
@@ -112,7 +113,7 @@ class _Turns:
             return actors[(actors.index(round_robin(actors, said)) + self._silent) % len(actors)]
         picked = self._talk.pick(actors, said)
         if picked is not None and picked not in actors:
-            raise BadInput(f"the episode's next speaker is one of {', '.join(actors)}, not {clipped(repr(picked), 60)}")
+            raise BadInput(f"the episode's next speaker is one of {', '.join(actors)}, not {shown(picked)}")
         return picked
 
     def heard(self, reply: str | None) -> bool:

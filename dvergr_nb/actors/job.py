@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped, first_line, mended
+from dvergr_nb.records.text import clipped, first_line, mended, shown
 from dvergr_nb.runtime.body import Done, Outcome
 from dvergr_nb.runtime.context import Context
 
@@ -105,7 +105,7 @@ def job_of(work: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Jo
     if inspect.isasyncgenfunction(work) or inspect.isgeneratorfunction(work):
         raise BadInput(f"a job returns once; {_name(work)} is a generator: collect it inside a function of your own")
     if not callable(work):
-        raise BadInput(f"a job is a function, a coroutine function or a coroutine, not {clipped(repr(work), 60)}")
+        raise BadInput(f"a job is a function, a coroutine function or a coroutine, not {shown(work)}")
     bound = _bound(work, args, kwargs)
     is_async = inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, "__call__", None))  # noqa: B004
     return CoroutineJob(bound) if is_async else FunctionJob(bound)

@@ -15,7 +15,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.run import Reason
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.context import Context
 
 
@@ -59,7 +59,7 @@ class ToolCall:
     def __post_init__(self) -> None:
         for word in (self.id, self.name):
             if not isinstance(word, str) or not word.strip():
-                raise BadInput(f"id and name of a tool call are words, not {clipped(repr(word), 60)}")
+                raise BadInput(f"id and name of a tool call are words, not {shown(word)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from dvergr_nb.actors.program import Broken, Suspend
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import PAUSES, Reason, checked_word
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 
 SILENT: Final = "[no_reply]"
 """What a model says that does not want to say anything."""
@@ -86,7 +86,7 @@ STEPS: Final = (Say, Use, Together, Wait, Raise, Silent, Ask, Suspend, Broken)
 def say(text: str, pace: float | None = None) -> Say:
     """Says the text; with `pace`, seconds per word, it is streamed word by word."""
     if not isinstance(text, str):
-        raise BadInput(f"a script says text, not {clipped(repr(text), 60)}")
+        raise BadInput(f"a script says text, not {shown(text)}")
     return Say(text=text, pace=None if pace is None else seconds_of(pace, "pace"))
 
 
@@ -116,7 +116,7 @@ def wait(seconds: float) -> Wait:
 def fail(error: BaseException | str, *, raises: bool = True) -> Raise | Broken:
     """Raises, which fails the turn. With `raises=False` the model ends in an error instead, and what it said stands."""
     if not isinstance(error, BaseException | str):
-        raise BadInput(f"a script fails with an exception or a text, not {clipped(repr(error), 60)}")
+        raise BadInput(f"a script fails with an exception or a text, not {shown(error)}")
     return Raise(error=error) if raises else Broken(error=str(error))
 
 
@@ -136,7 +136,7 @@ def silence() -> Silent:
 def seconds_of(value: object, what: str) -> float:
     """A number of seconds from 0. Raises `BadInput`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not (0 <= value <= threading.TIMEOUT_MAX):
-        raise BadInput(f"{what} is a number of seconds from 0, not {clipped(repr(value), 60)}")
+        raise BadInput(f"{what} is a number of seconds from 0, not {shown(value)}")
     return float(value)
 
 
@@ -154,7 +154,7 @@ def steps_of(content: Content) -> tuple[Step, ...]:
         case call if callable(call):
             return (Ask(call=call, takes=_arity(call)),)
         case _:
-            raise BadInput(f"a script is made of texts, steps and functions of the message, not {clipped(repr(content), 60)}")
+            raise BadInput(f"a script is made of texts, steps and functions of the message, not {shown(content)}")
 
 
 def _arity(call: Callable[..., Any]) -> int:

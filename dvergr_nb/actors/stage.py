@@ -9,8 +9,7 @@ from typing import Final
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import short
 from dvergr_nb.records.room import checked_actor
-from dvergr_nb.records.run import RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.handler import handler_of
@@ -20,6 +19,9 @@ from dvergr_nb.runtime.rooms import Rooms
 ENVIRONMENT: Final = "environment"
 """The actor of an episode: it hands each actor what the last one said. It takes no part, so nothing wakes it."""
 CLOSE_S: Final = 5.0
+
+NAME_CHARS: Final = 150
+"""How much of the name of the room that asks is in the name of the child room."""
 
 Cast = Mapping[str, object] | Sequence[str]
 """Who talks: names with their handlers, or names of those who take part in the room that asks."""
@@ -33,7 +35,7 @@ def handlers_of(room: Room, cast: Cast) -> Mapping[str, object]:
             handler_of(work, ())
         return dict(cast)
     if isinstance(cast, str) or not isinstance(cast, Sequence):
-        raise BadInput(f"an episode's actors are a list of names or names with handlers, not {clipped(repr(cast), 60)}")
+        raise BadInput(f"an episode's actors are a list of names or names with handlers, not {shown(cast)}")
     return {name: room.found(name).handler for name in cast}
 
 
@@ -51,16 +53,18 @@ class RoomStage:
             actor, text, thread=self._last, on_busy="queue", parent=self._ctx.run.id, sender=ENVIRONMENT
         )
         reply = await self._last
-        return reply if self._last.row.status is RunStatus.COMPLETED and isinstance(reply, str) else None
+        return reply if isinstance(reply, str) else None
 
 
 @asynccontextmanager
 async def child_room(rooms: Rooms, parent: str, handlers: Mapping[str, object], ctx: Context) -> AsyncIterator[RoomStage]:
     """Opens the child room and has the actors join; closes it when the talk is over."""
-    room = rooms.open(f"{parent}/episode-{short(ctx.run.id)}", title=f"episode in {parent}", parent=parent)
+    name = f"{clipped(parent, NAME_CHARS)}/episode-{short(ctx.run.id)}"
+    room = rooms.open(name, title=f"episode in {clipped(parent, NAME_CHARS)}", parent=parent)
     try:
         for actor, handler in handlers.items():
             room.join(actor, handler)
         yield RoomStage(room, ctx)
     finally:
         await room.close(CLOSE_S)
+        rooms.forget(room)

@@ -13,7 +13,7 @@ from dvergr_nb.actors.journal import Journal
 from dvergr_nb.actors.program import Answer, Broken, Complete, Continue, End, Program, Round, Rounds, Suspend
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.body import Pause
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handler import PROGRAM, STEERABLE
@@ -183,5 +183,5 @@ def _problem(task: asyncio.Task[Any]) -> str | None:
 
 def _checked(answer: object) -> Answer:
     if not isinstance(answer, Answer):
-        raise BadInput(f"a round comes to an Answer, not {clipped(repr(answer), 60)}")
+        raise BadInput(f"a round comes to an Answer, not {shown(answer)}")
     return answer

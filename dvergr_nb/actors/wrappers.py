@@ -17,7 +17,7 @@ from dvergr_nb.actors.script import seconds_of
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Reason
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.reply import Given, Handler, Reply, Withheld, Wrapper, as_reply
 
@@ -94,9 +94,9 @@ def latency(seconds: float) -> Wrapper:
 def flaky(rate: float, seed: int = 0) -> Wrapper:
     """Has that share of the messages, 0 to 1, fail: which ones, by their count, depends on the seed alone."""
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
-        raise BadInput(f"the rate of failures is a number from 0 to 1, not {clipped(repr(rate), 60)}")
+        raise BadInput(f"the rate of failures is a number from 0 to 1, not {shown(rate)}")
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise BadInput(f"a seed is a whole number, not {clipped(repr(seed), 60)}")
+        raise BadInput(f"a seed is a whole number, not {shown(seed)}")
 
     def wrap(handler: Handler) -> Handler:
         chance, counts = random.Random(seed), itertools.count(1)

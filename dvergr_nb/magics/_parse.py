@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, shown
 
 WIDTH: Final = 100
 """Columns of a help text."""
@@ -66,7 +66,7 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, word: str) -> NoReturn:
         known = self.options()
         if not word.startswith("-"):
-            raise BadInput(f"{self.prog} takes no {clipped(repr(word), 60)} there; put a text with blanks into quotes")
+            raise BadInput(f"{self.prog} takes no {shown(word)} there; put a text with blanks into quotes")
         name = word.split("=", 1)[0]
         nearest = difflib.get_close_matches(name, known, 1, 0.5)
         hint = f"did you mean {nearest[0]}? " if nearest else ""
@@ -145,4 +145,4 @@ def variable(text: str) -> str:
 
 
 def _not(wanted: str, text: str) -> NoReturn:
-    raise argparse.ArgumentTypeError(f"needs {wanted}, not {clipped(repr(text), 60)}")
+    raise argparse.ArgumentTypeError(f"needs {wanted}, not {shown(text)}")

@@ -15,7 +15,7 @@ from dvergr_nb.magics.tables import RunTable
 from dvergr_nb.magics.told import told
 from dvergr_nb.records.query import DURABLE, RUNS_LIMIT
 from dvergr_nb.records.run import Run, RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.session import Session
 
 RUN_HELP: Final = "a variable that holds a Run, an id, or the beginning or ending of one"
@@ -92,9 +92,7 @@ def moment(text: str, now: Any) -> dt.datetime:
     try:
         at = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise BadInput(
-            f"--since needs a span (30m, 2h, 1d) or a time (2026-05-01T12:00), not {clipped(repr(text), 60)}"
-        ) from None
+        raise BadInput(f"--since needs a span (30m, 2h, 1d) or a time (2026-05-01T12:00), not {shown(text)}") from None
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 

@@ -10,7 +10,7 @@ from dvergr_nb.errors import NoSuchRun, NotFound, Refused
 from dvergr_nb.ids import MessageId, RunId, is_id
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Run, RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.rooms import OPEN_S
@@ -49,7 +49,7 @@ def room(session: Session, name: str | None) -> str | None:
         return name
     known = list(dict.fromkeys([session.room, *opened, *(run.room for run in session.runs(limit=ROOMS_AMONG))]))
     nearest = difflib.get_close_matches(name, known, ROOMS_NAMED, 0.0)
-    raise NotFound(f"no room {clipped(repr(name), 60)} in this store; rooms: {', '.join(map(repr, nearest))}")
+    raise NotFound(f"no room {shown(name)} in this store; rooms: {', '.join(map(repr, nearest))}")
 
 
 def opened(session: Session, name: str) -> Room:
@@ -57,9 +57,7 @@ def opened(session: Session, name: str) -> Room:
     try:
         return session.rooms.open(name)
     except TimeoutError:
-        raise Refused(
-            f"room {clipped(repr(name), 60)} is not on record after {OPEN_S:g} s, the disk is behind; try again"
-        ) from None
+        raise Refused(f"room {shown(name)} is not on record after {OPEN_S:g} s, the disk is behind; try again") from None
 
 
 def thread(session: Session, names: Mapping[str, Any], where: Room, word: str) -> ThreadRef:
@@ -76,10 +74,9 @@ def thread(session: Session, names: Mapping[str, Any], where: Room, word: str) -
         return fits[0]
     if fits:
         ids = ", ".join(each if isinstance(each, str) else each.id for each in fits)
-        raise NotFound(f"{clipped(repr(word), 60)} fits {len(fits)} messages and Runs; type more of one: {ids}")
+        raise NotFound(f"{shown(word)} fits {len(fits)} messages and Runs; type more of one: {ids}")
     raise NotFound(
-        f"no Run and no message {clipped(repr(word), 60)}; %runs lists Runs, d.room({clipped(repr(where.name), 60)})"
-        ".messages() what was said"
+        f"no Run and no message {shown(word)}; %runs lists Runs, d.room({shown(where.name)}).messages() what was said"
     )
 
 

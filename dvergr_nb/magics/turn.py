@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from dvergr_nb.api import KERNEL
 from dvergr_nb.errors import BadInput, ThreadBusy
@@ -19,8 +19,6 @@ from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.speaking import ON_BUSY, Spoken, ThreadRef
 from dvergr_nb.session import Session
-
-STEER: Final = ON_BUSY[0]
 
 
 def parser() -> Parser:
@@ -37,7 +35,7 @@ def parser() -> Parser:
     where.add_argument("--new-thread", action="store_true", help="begin a thread; later turns go on there")
     where.add_argument("--thread", metavar="ID", help="go on in the thread of this message or Run; an ending of its id will do")
     described.add_argument(
-        "--on-busy", choices=ON_BUSY, default=STEER, metavar="HOW", help=f"{', '.join(ON_BUSY)}; {STEER} unless given"
+        "--on-busy", choices=ON_BUSY, metavar="HOW", help=f"{', '.join(ON_BUSY)}; the actor's attention decides unless given"
     )
     described.add_argument("--tag", action="append", default=[], metavar="T", help="a word to find its Run by; may be repeated")
     described.add_argument("--key", metavar="K", help="says it once: used again, the key gives the first Run")

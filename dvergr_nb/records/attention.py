@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from dvergr_nb.errors import BadAttention
 from dvergr_nb.ids import MessageId, RunId, is_id
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 
 AXES: Final[Mapping[str, tuple[str, ...]]] = {
     "memory": ("ignore", "remember", "include"),
@@ -42,7 +42,12 @@ STATUSES: Final = ("ready", "deferred", "invalid", "applied", "baseline-complete
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """One decision. The default lets the message stand in its thread and does no more."""
+    """One decision. The default lets the message stand in its thread and does no more.
+
+    `memory`: ignore, remember, include. `activation`: none, enqueue, wake. `control`: continue, integrate, restart, suspend,
+    cancel. `at`: now, next-safe-boundary, before-model, after-model, after-tool, quiescent; a decision for `token` or
+    `before-tool` is on record as deferred. Raises `BadAttention` for any other word.
+    """
 
     memory: str = "remember"
     """`include` puts it into the running turn's next round, `ignore` keeps it out of every turn's sight."""
@@ -56,6 +61,9 @@ class Attention:
     reason: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        checked(self)
+
     @property
     def is_supported(self) -> bool:
         """Whether turns have the boundary it is for."""
@@ -68,13 +76,6 @@ class Attention:
         return is_seen_only or self.control == "suspend"
 
 
-OBSERVE: Final = Attention()
-ENQUEUE: Final = Attention(activation="enqueue", at="quiescent")
-RESTART: Final = Attention(memory="include", control="restart")
-WORDS: Final[Mapping[str, Attention]] = {"observe": OBSERVE, "queue": ENQUEUE, "steer": RESTART}
-"""Short words that a policy may give instead."""
-
-
 def decided(given: object) -> Attention:
     """The decision a policy gave, as an `Attention` or a short word. Raises `BadAttention`."""
     if isinstance(given, str) and given in WORDS:
@@ -85,9 +86,7 @@ def decided(given: object) -> Attention:
         given = Attention(**given)
     if not isinstance(given, Attention):
         known = ", ".join(WORDS)
-        raise BadAttention(
-            "invalid-attention", f"a policy gives an Attention or one of {known}, not {clipped(repr(given), 60)}"
-        )
+        raise BadAttention("invalid-attention", f"a policy gives an Attention or one of {known}, not {shown(given)}")
     return checked(given)
 
 
@@ -95,17 +94,41 @@ def checked(decision: Attention) -> Attention:
     """The decision itself. Raises `BadAttention` where a value is none of its axis."""
     for axis, words in AXES.items():
         if (value := getattr(decision, axis)) not in words:
-            raise BadAttention("invalid-attention", f"{axis} is one of {', '.join(words)}, not {clipped(repr(value), 60)}")
+            raise BadAttention("invalid-attention", f"{axis} is one of {', '.join(words)}, not {shown(value)}")
     if (
         isinstance(decision.priority, bool)
         or not isinstance(decision.priority, int | float)
         or not _is_exact(decision.priority)
     ):
-        raise BadAttention("invalid-attention", f"priority is a number, not {clipped(repr(decision.priority), 60)}")
+        raise BadAttention("invalid-attention", f"priority is a number, not {shown(decision.priority)}")
     if not isinstance(decision.reason, str | None):
-        raise BadAttention("invalid-attention", f"reason is a word, not {clipped(repr(decision.reason), 60)}")
+        raise BadAttention("invalid-attention", f"reason is a word, not {shown(decision.reason)}")
     _check_data(decision.metadata)
     return decision
+
+
+def _check_data(metadata: object) -> None:
+    try:
+        same = isinstance(metadata, Mapping) and json.loads(json.dumps(dict(metadata), allow_nan=False)) == dict(metadata)
+    except (TypeError, ValueError, RecursionError):
+        same = False
+    if not same:
+        raise BadAttention(
+            "invalid-attention",
+            f"metadata of attention must be plain data that JSON gives back, not {shown(metadata)}",
+        )
+
+
+def _is_exact(number: float) -> bool:
+    """Whether it is read from the store as it was given; NaN is not."""
+    return abs(number) <= PRIORITY_LIMIT
+
+
+OBSERVE: Final = Attention()
+ENQUEUE: Final = Attention(activation="enqueue", at="quiescent")
+RESTART: Final = Attention(memory="include", control="restart")
+WORDS: Final[Mapping[str, Attention]] = {"observe": OBSERVE, "queue": ENQUEUE, "steer": RESTART}
+"""Short words that a policy may give instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +156,9 @@ def checked_fact(fact: AttentionFact) -> AttentionFact:
     for name in ("id", "message_id", "decision_id", "run_id", "result_run_id"):
         value = getattr(fact, name)
         if not (is_id(value) or (value is None and name not in ("id", "message_id"))):
-            raise BadAttention("invalid-attention", f"{name} of an attention fact is a UUID, not {clipped(repr(value), 60)}")
+            raise BadAttention("invalid-attention", f"{name} of an attention fact is a UUID, not {shown(value)}")
     if fact.status not in STATUSES:
-        raise BadAttention("invalid-attention", f"status is one of {', '.join(STATUSES)}, not {clipped(repr(fact.status), 60)}")
+        raise BadAttention("invalid-attention", f"status is one of {', '.join(STATUSES)}, not {shown(fact.status)}")
     if (fact.decision_id is not None) != (fact.status == "applied"):
         raise BadAttention("invalid-attention", "an applied attention fact names its decision, and no other does")
     causes_run = fact.status == "applied" and fact.decision.activation != "none"
@@ -143,20 +166,3 @@ def checked_fact(fact: AttentionFact) -> AttentionFact:
         raise BadAttention("invalid-attention", "an applied enqueue names the Run that answers, and no other fact does")
     checked(fact.decision)
     return fact
-
-
-def _is_exact(number: float) -> bool:
-    """Whether it is read from the store as it was given; NaN is not."""
-    return abs(number) <= PRIORITY_LIMIT
-
-
-def _check_data(metadata: object) -> None:
-    try:
-        same = isinstance(metadata, Mapping) and json.loads(json.dumps(dict(metadata), allow_nan=False)) == dict(metadata)
-    except (TypeError, ValueError, RecursionError):
-        same = False
-    if not same:
-        raise BadAttention(
-            "invalid-attention",
-            f"metadata of attention must be plain data that JSON gives back, not {clipped(repr(metadata), 60)}",
-        )

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dvergr_nb.errors import BadMessage
-from dvergr_nb.ids import MessageId, RunId, is_id
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.ids import MessageId, RunId, is_id, short
+from dvergr_nb.records.text import first_line, mended, printable, shown
 
 ACTIVITY: Final = "_activity"
 """Reserved address of what Runs report; nobody listens on it, so it never wakes an actor."""
@@ -41,6 +41,8 @@ SUB_KEYS: Final[Mapping[str, frozenset[str]]] = {
 FACT_WORDS: Final = ("kind", "verb", "status", "tool_name", "tool_use_id", "outcome")
 ADDRESS_LIMIT: Final = 200
 """Longest name of a sender or of who is addressed, in characters."""
+SHOWN: Final = 60
+"""How much of its text a message shows as a line, in characters."""
 CONTENT_LIMIT: Final = 4_000_000
 """Longest content, in characters; what is longer belongs into a file."""
 
@@ -87,6 +89,11 @@ class Message:
     facts: tuple[Fact, ...] = ()
     created_at: dt.datetime
 
+    def __repr__(self) -> str:
+        """One line: which message, from whom to whom, and how it begins. Its fields are all there, by name."""
+        to = "everyone" if self.to is None else printable(self.to)
+        return f"Message {short(self.id)}: {printable(self.sender)} to {to}: {printable(first_line(self.content, SHOWN))}"
+
 
 def checked(message: Message) -> Message:
     """The message, its text mended. Raises `BadMessage` where its shape breaks a rule."""
@@ -109,7 +116,7 @@ def checked_content(content: str) -> str:
 def check_facts(message: Message) -> None:
     """Raises `BadMessage` where a fact, or the kind that stands in for one, breaks a rule."""
     if not isinstance(message.kind, str | None):
-        raise BadMessage("invalid-activity", f"kind must be a word, not {clipped(repr(message.kind), 60)}")
+        raise BadMessage("invalid-activity", f"kind must be a word, not {shown(message.kind)}")
     for fact in message.facts:
         _check_fact(fact, message.run_id)
 
@@ -136,33 +143,35 @@ def _check_ids(message: Message) -> None:
     for name in ("id", "reply_to", "run_id"):
         value = getattr(message, name)
         if value is not None and not is_id(value):
-            raise BadMessage(f"invalid-{name.replace('_', '-')}", f"{name} must be a UUID, not {clipped(repr(value), 60)}")
+            raise BadMessage(f"invalid-{name.replace('_', '-')}", f"{name} must be a UUID, not {shown(value)}")
     root = message.thread_root_id
     if not is_id(root) or (message.reply_to is None and root != message.id):
-        raise BadMessage(
-            "invalid-thread-root", f"a top-level message is the root of its own thread, not {clipped(repr(root), 60)}"
-        )
+        raise BadMessage("invalid-thread-root", f"a top-level message is the root of its own thread, not {shown(root)}")
+
+
+def is_address(address: object) -> bool:
+    """Whether it is a line that can name who sends or is addressed."""
+    return isinstance(address, str) and 0 < len(address.strip()) <= len(address) <= ADDRESS_LIMIT and "\n" not in address
 
 
 def _check_addresses(message: Message) -> None:
     for name, address in (("sender", message.sender), ("to", message.to)):
-        is_line = isinstance(address, str) and address.strip() and len(address) <= ADDRESS_LIMIT and "\n" not in address
-        if not is_line and not (address is None and name == "to"):
-            shown = clipped(repr(address), 60)
-            raise BadMessage("invalid-address", f"{name} must be a line of 1 to {ADDRESS_LIMIT} characters, not {shown}")
+        if not is_address(address) and not (address is None and name == "to"):
+            rule = f"must be a line of 1 to {ADDRESS_LIMIT} characters"
+            raise BadMessage("invalid-address", f"{name} {rule}, not {shown(address)}")
     if message.sender == EVERYONE:
         raise BadMessage("invalid-address", f"{EVERYONE!r} stands for everyone, so nobody sends as it; name one sender")
 
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
     if not isinstance(metadata, Mapping):
-        raise BadMessage("invalid-message-metadata", f"metadata is a mapping, not {clipped(repr(metadata), 60)}")
+        raise BadMessage("invalid-message-metadata", f"metadata is a mapping, not {shown(metadata)}")
     own_field = {"run-id": "run_id", "activities": "facts"}
     for key, value in metadata.items():
         if key in own_field:
             raise BadMessage("unknown-message-metadata", f"metadata {key!r} has a field of its own: {own_field[key]}")
         if key not in METADATA_KEYS:
-            raise BadMessage("unknown-message-metadata", f"unknown message metadata {clipped(repr(key), 60)}")
+            raise BadMessage("unknown-message-metadata", f"unknown message metadata {shown(key)}")
         known = SUB_KEYS.get(key)
         if known and (not isinstance(value, Mapping) or set(value) - known):
             raise BadMessage("unknown-message-metadata", f"metadata {key!r} may hold only {', '.join(sorted(known))}")
@@ -174,16 +183,14 @@ def _check_metadata(metadata: Mapping[str, Any]) -> None:
 
 def _check_fact(fact: Fact, run_id: RunId | None) -> None:
     if not is_id(fact.id):
-        raise BadMessage("invalid-activity", f"an activity fact needs a UUID as id, not {clipped(repr(fact.id), 60)}")
+        raise BadMessage("invalid-activity", f"an activity fact needs a UUID as id, not {shown(fact.id)}")
     for name in FACT_WORDS:
         value = getattr(fact, name)
         needed = name in ("kind", "verb")
         if (value is None and needed) or not isinstance(value, str | None) or value == "":
-            raise BadMessage("invalid-activity", f"{name} of an activity fact must be a word, not {clipped(repr(value), 60)}")
+            raise BadMessage("invalid-activity", f"{name} of an activity fact must be a word, not {shown(value)}")
     if not isinstance(fact.critical, bool | None):
-        raise BadMessage(
-            "invalid-activity", f"critical of an activity fact is true or false, not {clipped(repr(fact.critical), 60)}"
-        )
+        raise BadMessage("invalid-activity", f"critical of an activity fact is true or false, not {shown(fact.critical)}")
     if fact.at is not None and (not isinstance(fact.at, dt.datetime) or fact.at.tzinfo is None):
         raise BadMessage("invalid-activity", "at of an activity fact must be an aware time")
     if run_id is not None and fact.run_id != run_id:

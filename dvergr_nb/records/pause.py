@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.text import mended, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Envelope:
 def checked(envelope: object) -> Envelope:
     """The envelope, its text mended. Raises `BadInput` where it is none, or where its body is no plain data."""
     if not isinstance(envelope, Envelope) or not isinstance(envelope.body, Mapping):
-        raise BadInput(f"a Run pauses with envelopes whose body is a mapping, not with {clipped(repr(envelope), 60)}")
+        raise BadInput(f"a Run pauses with envelopes whose body is a mapping, not with {shown(envelope)}")
     if not all(isinstance(word, str) and word for word in (envelope.id, envelope.kind)):
         raise BadInput(f"id and kind of an envelope are words, not {envelope.id!r} and {envelope.kind!r}")
     try:

@@ -9,7 +9,7 @@ from typing import Final
 from dvergr_nb.errors import BadFilter
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import RunStatus
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 
 RUNS_LIMIT: Final = 100
 """How many Runs a listing holds unless told otherwise; the newest."""
@@ -38,7 +38,7 @@ class RunFilter:
             raise BadFilter("tree goes with room and limit only: a filtered tree would have holes (incompatible-run-filters)")
         _check_words(self, "room", "actor", "kind", "tag", "tree")
         if self.status is not None and self.status not in DURABLE:
-            raise BadFilter(f"status must be one of {', '.join(DURABLE)}, not {clipped(repr(self.status), 60)}")
+            raise BadFilter(f"status must be one of {', '.join(DURABLE)}, not {shown(self.status)}")
         _check_since(self.since)
         check_limit(self.limit)
 
@@ -65,15 +65,15 @@ class MessageFilter:
 def _check_words(wanted: object, *names: str) -> None:
     for name in names:
         if not isinstance(value := getattr(wanted, name), str | None):
-            raise BadFilter(f"{name} must be text, not {clipped(repr(value), 60)}")
+            raise BadFilter(f"{name} must be text, not {shown(value)}")
 
 
 def _check_since(since: object) -> None:
     if since is not None and (not isinstance(since, dt.datetime) or since.tzinfo is None):
-        raise BadFilter(f"since must be an aware time, as d.runs() shows them, not {clipped(repr(since), 60)}")
+        raise BadFilter(f"since must be an aware time, as d.runs() shows them, not {shown(since)}")
 
 
 def check_limit(limit: object) -> None:
     """Raises `BadFilter` where it is no number of rows."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-        raise BadFilter(f"limit must be a whole number from 1, or None for all, not {clipped(repr(limit), 60)}")
+        raise BadFilter(f"limit must be a whole number from 1, or None for all, not {shown(limit)}")

@@ -10,7 +10,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
 from dvergr_nb.records.run import checked_word
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import printable, shown
 
 DEFAULT_ROOM: Final = "main"
 RESERVED: Final = "_"
@@ -42,7 +42,7 @@ class Member:
     """What answers for it: `scripted`, `echo`, `function`, …"""
     joined_at: dt.datetime
     left_at: dt.datetime | None = None
-    """None while it has not left; after a crash that means it was there, not that it listens."""
+    """None while it takes part. A stay whose kernel died has ended with the last message of the room before that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,10 @@ class Unanswered:
     message: Message
     actor: str
 
+    def __repr__(self) -> str:
+        """One line: who was given which message."""
+        return f"unanswered by {printable(self.actor)}: {self.message!r}"
+
 
 def is_reserved(actor: str) -> bool:
     """Whether nobody listens on that address."""
@@ -78,6 +82,8 @@ def is_agent(actor: str) -> bool:
 def checked_actor(actor: object) -> str:
     """The name of somebody who may join a room. Raises `BadInput` for a reserved one."""
     word = checked_word(actor, "actor")
+    if word == PERSON:
+        raise BadInput(f"{PERSON!r} is the person at the keyboard, who answers with a cell; use another name")
     if is_reserved(word) or word == EVERYONE:
         raise BadInput(f"{word!r} is a reserved address, as all names that begin with {RESERVED!r}; use another name")
     return word
@@ -86,5 +92,5 @@ def checked_actor(actor: object) -> str:
 def checked_title(title: object) -> str:
     """A title of one line. Raises `BadInput`."""
     if not isinstance(title, str):
-        raise BadInput(f"a room's title is text, not {clipped(repr(title), 60)}")
+        raise BadInput(f"a room's title is text, not {shown(title)}")
     return checked_word(title, "title")

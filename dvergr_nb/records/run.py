@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dvergr_nb.errors import BadRun
 from dvergr_nb.ids import BootId, MessageId, RunId, is_id, short
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.text import clipped, mended, shown
 
 
 class RunStatus(enum.StrEnum):
@@ -102,7 +102,7 @@ class Provenance:
     def of(cls, facts: Mapping[str, Any]) -> Provenance:
         """From loose facts. Raises `BadRun` (`invalid-provenance`) for any other key: causal identity is not provenance."""
         if not isinstance(facts, Mapping):
-            raise BadRun("invalid-provenance", f"provenance is a mapping, not {clipped(repr(facts), 60)}")
+            raise BadRun("invalid-provenance", f"provenance is a mapping, not {shown(facts)}")
         known = {field.name for field in dataclasses.fields(cls)}
         if strange := sorted(set(facts) - known):
             raise BadRun(
@@ -113,7 +113,7 @@ class Provenance:
         for name, value in facts.items():
             kind = int if name.endswith("version") else str
             if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-                raise BadRun("invalid-provenance", f"provenance {name} must be {kind.__name__}, not {clipped(repr(value), 60)}")
+                raise BadRun("invalid-provenance", f"provenance {name} must be {kind.__name__}, not {shown(value)}")
         mend: dict[str, Any] = {name: mended(value) if isinstance(value, str) else value for name, value in facts.items()}
         return cls(**mend)
 
@@ -225,31 +225,31 @@ def live(run: Run, **facts: Any) -> LiveRun:
 def checked_word(value: object, what: str) -> str:
     """A name of a room, actor, kind or reason: text of 1 to 200 characters without line breaks. Raises `BadRun`."""
     if not isinstance(value, str) or not value.strip() or len(value) > WORD_LIMIT or "\n" in value or "\r" in value:
-        raise BadRun("invalid-run", f"{what} must be a line of 1 to {WORD_LIMIT} characters, not {clipped(repr(value), 60)}")
+        raise BadRun("invalid-run", f"{what} must be a line of 1 to {WORD_LIMIT} characters, not {shown(value)}")
     return mended(value)
 
 
 def checked_tags(tags: object) -> tuple[str, ...]:
     """Each tag once, in the order given. Raises `BadRun` for a bare string or a tag that is no word."""
     if isinstance(tags, str) or not isinstance(tags, (tuple, list, set, frozenset)):
-        raise BadRun("invalid-run", f"tags must be a list of words, not {clipped(repr(tags), 60)}")
+        raise BadRun("invalid-run", f"tags must be a list of words, not {shown(tags)}")
     for tag in tags:
         if not isinstance(tag, str) or not tag.strip() or len(tag) > TAG_LIMIT:
-            raise BadRun("invalid-run", f"a tag must be text of 1 to {TAG_LIMIT} characters, not {clipped(repr(tag), 60)}")
+            raise BadRun("invalid-run", f"a tag must be text of 1 to {TAG_LIMIT} characters, not {shown(tag)}")
     return tuple(dict.fromkeys(mended(tag) for tag in tags))
 
 
 def checked_label(label: object) -> str:
     """The text on one line, at most 200 characters. Raises `BadRun`."""
     if not isinstance(label, str):
-        raise BadRun("invalid-run", f"a label must be text, not {clipped(repr(label), 60)}")
+        raise BadRun("invalid-run", f"a label must be text, not {shown(label)}")
     return clipped(" ".join(mended(label).split()), LABEL_LIMIT)
 
 
 def checked_id(value: object, what: str) -> str:
     """The text of a UUID. Raises `BadRun`."""
     if not isinstance(value, str) or not is_id(value):
-        raise BadRun("invalid-run", f"{what} must be a UUID, not {clipped(repr(value), 60)}")
+        raise BadRun("invalid-run", f"{what} must be a UUID, not {shown(value)}")
     return value.lower()
 
 

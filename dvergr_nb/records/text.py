@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-ELLIPSIS = "…"
+from typing import Final
+
+ELLIPSIS: Final = "…"
+SHOWN_LIMIT: Final = 60
+"""How much of a value an error repeats, in characters."""
 
 
 def mended(text: str) -> str:
@@ -35,3 +39,12 @@ def first_line(text: str, limit: int = 200) -> str:
     """The first line that is not blank, clipped; empty where there is none."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return clipped(line, limit)
+
+
+def shown(value: object, limit: int = SHOWN_LIMIT) -> str:
+    """A value as an error repeats it: its repr in one line, cut. A repr that raises is part of what is wrong with the value."""
+    try:
+        text = repr(value)
+    except BaseException as problem:  # noqa: BLE001  # the value's own code, which may not replace the error that names it
+        text = f"a {type(value).__name__} whose repr raises {type(problem).__name__}"
+    return clipped(" ".join(text.split()), limit)

@@ -12,7 +12,7 @@ from dvergr_nb.errors import BadInput, NoReply
 from dvergr_nb.ids import short
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Reason
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.delivery import Delivery
 from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import RunHandle
@@ -38,11 +38,11 @@ class Asking:
         Where nobody waits any more, the Run that was to answer is cancelled.
         """
         if isinstance(limit_s, bool) or not isinstance(limit_s, int | float) or not limit_s > 0:
-            raise BadInput(f"timeout is a number of seconds above 0, not {clipped(repr(limit_s), 60)}")
+            raise BadInput(f"timeout is a number of seconds above 0, not {shown(limit_s)}")
         limit_s = min(limit_s, threading.TIMEOUT_MAX)
         address = ADDRESS + short(self._tools.ids.message())
         reply: Future[Message] = Future()
-        handle = self._tools.home.call(lambda: self._begin(address, reply, say))
+        handle = self._tools.home.call(lambda: self._begin(actor, address, reply, say))
         try:
             async with asyncio.timeout(limit_s):
                 return await asyncio.shield(asyncio.wrap_future(reply))
@@ -51,9 +51,9 @@ class Asking:
         finally:
             self._tools.home.post(lambda: self._end(address, reply, handle))
 
-    def _begin(self, address: str, reply: Future[Message], say: Callable[[str], RunHandle]) -> RunHandle:
+    def _begin(self, actor: str, address: str, reply: Future[Message], say: Callable[[str], RunHandle]) -> RunHandle:
         handle = say(address)
-        self._delivery.askers[address] = reply
+        self._delivery.askers[address] = (actor, reply)
         handle.when_over(lambda: _end_without(reply, handle))
         return handle
 
@@ -79,7 +79,7 @@ def _end_without(reply: Future[Message], handle: RunHandle) -> None:
 def named_of(actors: object, found: Callable[[Any], object]) -> tuple[str, ...]:
     """Those names, once all of them are found: where one is not, nobody is asked. Raises `BadInput`, or what `found` raises."""
     if isinstance(actors, str) or not isinstance(actors, Iterable):
-        raise BadInput(f"those who are asked are a list of names, not {clipped(repr(actors), 60)}")
+        raise BadInput(f"those who are asked are a list of names, not {shown(actors)}")
     names = tuple(actors)
     for name in names:
         found(name)

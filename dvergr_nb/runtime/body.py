@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.pause import Envelope
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 
 if TYPE_CHECKING:
     from dvergr_nb.runtime.context import Context
@@ -59,6 +59,6 @@ def place_of(body: object) -> str:
     """Where a body works. Raises `BadInput` for what is no body, so that nothing begins that could never be executed."""
     place = getattr(body, "place", None)
     if not isinstance(place, str) or place not in PLACES or not callable(getattr(body, "execute", None)):
-        given = clipped(repr(body), 60)
+        given = shown(body)
         raise BadInput(f"a body has a place, 'loop' or 'thread', and execute(ctx), unlike {given}; d.job takes functions")
     return place

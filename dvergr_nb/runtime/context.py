@@ -15,7 +15,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import Ids
 from dvergr_nb.records.message import Fact
 from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.text import clipped, mended, shown
 from dvergr_nb.runtime.cancel import CancelToken
 from dvergr_nb.runtime.ports import Noted
 
@@ -142,7 +142,7 @@ class Context:
         if isinstance(what, str):
             return Recorded(self._reporter.record(kind, what, ()))
         if not isinstance(what, Mapping) or not all(isinstance(name, str) for name in what):
-            raise BadInput(f"an activity is a text or a fact such as {{'kind': …, 'verb': …}}, not {clipped(repr(what), 60)}")
+            raise BadInput(f"an activity is a text or a fact such as {{'kind': …, 'verb': …}}, not {shown(what)}")
         fact = self.fact(**what)
         return Recorded(self._reporter.record(None, f"{fact.kind} {fact.verb}", (fact,)))
 
@@ -199,7 +199,7 @@ def _number(name: str, value: object) -> float | None:
             return int(value) if isinstance(value, numbers.Integral) else float(value)
     except OverflowError:  # a whole number beyond all floats, which nothing here could reckon with
         raise BadInput(f"progress needs a number for {name} that is not that large") from None
-    raise BadInput(f"progress needs a number for {name}, not {clipped(repr(value), 60)}")
+    raise BadInput(f"progress needs a number for {name}, not {shown(value)}")
 
 
 CURRENT: ContextVar[Context | None] = ContextVar("dvergr_context", default=None)

@@ -48,8 +48,8 @@ class Delivery:
     def __init__(self, home: Home) -> None:
         self._home = home
         self.participants: dict[str, Participant] = {}
-        self.askers: dict[str, Future[Message]] = {}
-        """Who waits for the one message to an address of its own."""
+        self.askers: dict[str, tuple[str, Future[Message]]] = {}
+        """Who waits for the one message to an address of its own, and from which actor."""
         self._roots: OrderedDict[MessageId, MessageId] = OrderedDict()
         self._flights: dict[MessageId, deque[Flight]] = {}
         """By message: what is said twice under one key is on its way twice."""
@@ -90,14 +90,18 @@ class Delivery:
     def landed(self, message: Message, root: MessageId) -> None:
         """It is stored, in that thread."""
         self.know(message.id, root)
-        asker = self.askers.pop(message.to, None) if message.to is not None else None
-        if asker is not None and not asker.done():
-            asker.set_result(message)
+        self._tell_asker(message)
         if (flight := self._first_flight(message.id)) is None:
             return
         arrival = Arrival(message, root, flight.options)
         acts: list[Act] = [lambda each=each: self._hand_over(flight, each, arrival) for each in flight.recipients]  # type: ignore[misc]
         self.act(*acts, lambda: flight.landed.set_result(None))
+
+    def _tell_asker(self, message: Message) -> None:
+        asked, reply = self.askers.get(message.to or "", ("", None))
+        if reply is not None and message.sender == asked and not reply.done():
+            del self.askers[message.to or ""]
+            reply.set_result(message)
 
     def _first_flight(self, message_id: MessageId) -> Flight | None:
         """Takes the one that the store has answered: it answers in the order in which it was asked."""

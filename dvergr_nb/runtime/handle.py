@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from dvergr_nb.errors import RunCancelled, RunFailed, RunWaiting
-from dvergr_nb.ids import RunId, short
+from dvergr_nb.errors import BadInput, RunCancelled, RunFailed, RunWaiting
+from dvergr_nb.ids import MessageId, RunId, short
 from dvergr_nb.records.operation import Answer, KeyTaken
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import printable
@@ -71,6 +71,11 @@ class RunHandle:
         return self._run.id
 
     @property
+    def trigger(self) -> MessageId:
+        """The message that caused it."""
+        return self._run.trigger
+
+    @property
     def admission(self) -> Future[Answer]:
         """The answer to the admission, set by the writer thread: what a sync caller that holds the loop may wait for."""
         if self._noted is not None:
@@ -131,8 +136,11 @@ class RunHandle:
         self._done.when_set(tell)
 
     def __await__(self) -> Generator[Any, None, Any]:
+        consumer = context.current()
+        if consumer is not None and consumer.run.id == self.id:
+            raise BadInput(f"Run {short(self.id)} awaits itself, which would never end")
         yield from self.wait().__await__()
-        if (consumer := context.current()) is not None:
+        if consumer is not None:
             self._desk.observed(consumer.run.id, self._done.result())
         return self.value()
 

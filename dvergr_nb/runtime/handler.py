@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime import obligation
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.reply import Given, Handler, Reply, Wrapper
@@ -36,15 +36,23 @@ def handler_of(work: object, wrappers: Sequence[Wrapper]) -> Handler:
     A plain function works in a worker thread. Raises `BadInput` where it cannot be called like that.
     """
     if not callable(work):
-        raise BadInput(f"who joins a room answers with a function of the message, not {clipped(repr(work), 60)}")
+        raise BadInput(f"who joins a room answers with a function of the message, not {shown(work)}")
     handler = _obliged(_called(work))
     if not isinstance(wrappers, Iterable):
-        raise BadInput(f"wrappers are a list of functions that take a handler, not {clipped(repr(wrappers), 60)}")
+        raise BadInput(f"wrappers are a list of functions that take a handler, not {shown(wrappers)}")
     for wrap in wrappers:
-        if not callable(wrap):
-            raise BadInput(f"a wrapper is a function that takes a handler, not {clipped(repr(wrap), 60)}")
-        handler = wrap(handler)
+        handler = _wrapped(wrap, handler)
     return handler
+
+
+def _wrapped(wrap: object, handler: Handler) -> Handler:
+    if not callable(wrap):
+        raise BadInput(f"a wrapper is a function that takes a handler, not {shown(wrap)}")
+    made = wrap(handler)
+    if not callable(made):
+        name = clipped(str(getattr(wrap, "__name__", wrap)), 60)
+        raise BadInput(f"the wrapper {name} gave {shown(made)} instead of a handler; have it return one")
+    return cast("Handler", made)
 
 
 def _called(work: Callable[..., Any]) -> Handler:

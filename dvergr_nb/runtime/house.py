@@ -39,6 +39,9 @@ class House(Protocol):
 
     def told(self, message: Message) -> None: ...
 
+    def lineage(self, run_id: RunId) -> frozenset[RunId]:
+        """A live Run and all that contain it."""
+
     def rooms_with(self, actor: str) -> Sequence[str]:
         """The rooms in which somebody of that name takes part."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dvergr_nb.errors import BadInput
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.home import Home
 
 
@@ -26,7 +26,7 @@ class Limits:
         for name, value in (("timeout", self.wall_s), ("idle_timeout", self.idle_s)):
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if value is not None and (not is_number or not 0 < value <= threading.TIMEOUT_MAX):
-                raise BadInput(f"{name} must be a number of seconds above 0, not {clipped(repr(value), 60)}")
+                raise BadInput(f"{name} must be a number of seconds above 0, not {shown(value)}")
 
 
 class Watch:

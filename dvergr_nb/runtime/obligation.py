@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from typing import Any
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import Reason, Run, RunStatus, checked_word
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime.body import Done, Outcome, Pause
 from dvergr_nb.runtime.reply import Given, Reply, Withheld
 
@@ -99,7 +100,7 @@ class Obligations:
             case None:
                 return Done(reason=None if self.latest is None else Reason.WITHHELD.value)
             case _:
-                raise BadInput(f"a handler answers with text, a Reply or None, not {clipped(repr(given), 60)}")
+                raise BadInput(f"a handler answers with text, a Reply or None, not {_named(given)}")
 
     def settle(self, run: Run | None) -> None:
         """Tells every open one what became of its reply: once the Run's end is durable, or without it where that is lost."""
@@ -124,6 +125,14 @@ def _has_said(run: Run) -> bool:
     return run.status in (RunStatus.COMPLETED, RunStatus.WAITING) or run.reason == Reason.RECORD_LOST
 
 
+def _named(given: object) -> str:
+    """What a handler gave that is no answer, in one line."""
+    if asyncio.iscoroutine(given):
+        given.close()
+        return f"a coroutine; write await before {getattr(given, '__qualname__', 'it')}"
+    return clipped(" ".join(repr(given).split()), 60)
+
+
 def _word(run: Run) -> str:
     match run.status, run.reason:
         case RunStatus.CANCELLED, Reason.PARTICIPANT_LEFT:
@@ -146,7 +155,7 @@ def _needed(verb: str) -> Obligations:
 
 def _given(obligation: object) -> Obligation | None:
     if not isinstance(obligation, Obligation | None):
-        raise BadInput(f"an obligation is what reply_obligation() gives, not {clipped(repr(obligation), 60)}")
+        raise BadInput(f"an obligation is what reply_obligation() gives, not {shown(obligation)}")
     return obligation
 
 
@@ -159,7 +168,7 @@ def reply_obligation(
     """Registers callbacks for the reply that the running handler will give. They are called on the session's loop."""
     for told in (on_emitted, on_failed, on_dropped):
         if told is not None and not callable(told):
-            raise BadInput(f"what an obligation calls back is a function, not {clipped(repr(told), 60)}")
+            raise BadInput(f"what an obligation calls back is a function, not {shown(told)}")
     obligation = Obligation(on_emitted, on_failed, on_dropped)
     _needed("reply_obligation").register(obligation)
     return obligation
@@ -169,12 +178,12 @@ def carry_obligation(reply: str | Reply, obligation: Obligation | None = None) -
     """The reply, marked to settle that obligation, or the last one the running handler has registered."""
     mark = _given(obligation) or _needed("carry_obligation").latest
     if not isinstance(reply, str | Reply):
-        raise BadInput(f"what carries an obligation is a text or a Reply, not {clipped(repr(reply), 60)}")
+        raise BadInput(f"what carries an obligation is a text or a Reply, not {shown(reply)}")
     whole = Reply(content=reply) if isinstance(reply, str) else reply
     return dataclasses.replace(whole, obligation=mark)
 
 
-def withhold_reply(_reply: Given, reason: str = "withheld") -> Withheld:
+def withhold_reply(reply: Given, reason: str = "withheld") -> Withheld:  # noqa: ARG001  # it is what is dropped
     """What a wrapper gives back when it drops a reply: its reason reaches the Run and the reply's maker."""
     return Withheld(reason=checked_word(reason, "reason"))
 

@@ -17,7 +17,7 @@ from dvergr_nb.records.room import Present
 from dvergr_nb.records.run import Reason, Run
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import CUTS, Ledger, Policy, Situation, judged
-from dvergr_nb.runtime.entry import Entry
+from dvergr_nb.runtime.coming import Coming, Owned
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.handler import is_steerable, program_of
 from dvergr_nb.runtime.inbox import Inbox, Joining
@@ -61,6 +61,10 @@ class Participant:
         """Whether, besides, nothing older is on its way, so that it may begin with a message before that is stored."""
         return self.is_free and not self.coming
 
+    def takes_part(self) -> bool:
+        """Whether it takes part and may begin with something new."""
+        return not self.is_gone and self._turns.is_admitting
+
     def present(self) -> Present:
         """How it stands."""
         return Present(
@@ -69,6 +73,11 @@ class Participant:
             working=None if self._current is None else self._current.entry.handle.id,
             queued=tuple(turn.entry.handle.id for turn in self._line),
         )
+
+    @property
+    def current_run(self) -> RunId | None:
+        """What it works on."""
+        return None if self._current is None else self._current.entry.handle.id
 
     @property
     def open_run(self) -> RunHandle | None:
@@ -84,12 +93,27 @@ class Participant:
                 return turn.entry.handle
         return None
 
-    def joinable(self, root: MessageId) -> Coming | None:
-        """For a message of that thread that is about to be stored: how it joins the running turn, None where it cannot."""
+    def joinable(self, arrival: Arrival, *, is_judged: bool) -> Coming | None:
+        """For a message that is about to be stored: how it joins the running turn of its thread, None where it does not.
+
+        It never overtakes one of its thread that waits. Where it `is_judged`, the policy of the actor has to agree.
+        """
         turn, inbox = self._current, None if self._current is None else self._current.entry.inbox
-        if turn is None or inbox is None or not inbox.is_open or turn.root != root or self._line.holds(root):
+        if turn is None or inbox is None or not inbox.is_open or turn.root != arrival.root:
             return None
-        return None if turn.entry.token.stop is not None or turn.entry.over else Coming(self, turn, inbox)
+        if self._line.holds(arrival.root) or any(waiting.root == arrival.root for waiting in self._awaited):
+            return None
+        if turn.entry.token.stop is not None or turn.entry.over:
+            return None
+        decision, status = RESTART, "ready"
+        if is_judged:
+            decision, status = judged(self.policy, arrival.message, self._situation(turn, arrival))
+        joins = status == "ready" and decision.activation == "none" and decision.control in ("integrate", "restart")
+        return Coming(self, turn, inbox, decision) if joins else None
+
+    def _situation(self, turn: Turn, arrival: Arrival) -> Situation:
+        same = turn.root == arrival.root
+        return Situation(actor=self.actor, run=turn.entry.run, same_thread=same, queued=len(self._line))
 
     # Messages --------------------------------------------------------------------------------------------------------
 
@@ -104,27 +128,25 @@ class Participant:
 
     def arrive(self, arrival: Arrival) -> RunHandle | None:
         """A message is stored. Gives the Run that answers it, None where none does."""
-        if self.is_gone or not self._turns.is_admitting or not self.is_new(arrival.message):
+        if not self.takes_part() or not self.is_new(arrival.message):
             return None
         if self._current is None:
             return self.line_up(arrival)
         turn = self._current
-        same = turn.root == arrival.root
-        situation = Situation(actor=self.actor, run=turn.entry.run, same_thread=same, queued=len(self._line))
-        decision, status = judged(self.policy, arrival.message, situation)
-        if self.is_gone or not self._turns.is_admitting:
+        decision, status = judged(self.policy, arrival.message, self._situation(turn, arrival))
+        if not self.takes_part():
             return None  # a policy is somebody else's code, and may have the actor leave or shut the room
         if status == "ready" and turn.entry.inbox is None and decision.needs_inbox:
             status = "deferred"
         return self._attend(turn, arrival, self._noted(arrival.message, decision, status))
 
-    def join(self, turn: Turn, arrival: Arrival) -> RunHandle | None:
+    def join(self, turn: Turn, arrival: Arrival, decision: Attention) -> RunHandle | None:
         """A message is stored that was to join that turn."""
         if self.is_gone or not self.is_new(arrival.message):
             return None
         if self._current is not turn:
             return self.line_up(arrival) if self._turns.is_admitting else None
-        return self._attend(turn, arrival, self._noted(arrival.message, RESTART))
+        return self._attend(turn, arrival, self._noted(arrival.message, decision))
 
     def begin_with(self, arrival: Arrival, *, refuses: bool) -> RunHandle:
         """Begins now with a message that is stored together with its Run."""
@@ -207,7 +229,7 @@ class Participant:
         body = Answering(self.handler, arrival.message)
         entry = self._turns.prepare(arrival, body, self.actor, program_of(self.handler))
         turn = Turn(arrival=arrival, entry=entry, body=body, is_durable=is_durable)
-        entry.owner, entry.trigger = _Owned(self, turn), arrival.message
+        entry.owner, entry.trigger = Owned(self, turn), arrival.message
         return turn
 
     def line_up(self, arrival: Arrival, fact: AttentionFact | None = None) -> RunHandle:
@@ -351,44 +373,3 @@ class Participant:
             self._send(turn)
         elif not self._turns.lives(turn.held_by):
             self._withdraw(turn, RunCancelled(row.id, row.name, stop.reason if stop else None))
-
-
-class Coming:
-    """A message that is being stored and will join a running turn, which does not end meanwhile."""
-
-    def __init__(self, participant: Participant, turn: Turn, inbox: Inbox) -> None:
-        self._participant, self._turn, self._inbox = participant, turn, inbox
-        self.handle = turn.entry.handle
-        inbox.expect()
-        participant.coming += 1
-
-    def stored(self, arrival: Arrival) -> None:
-        """It is stored."""
-        try:
-            self._participant.join(self._turn, arrival)
-        finally:
-            self.over()
-
-    def over(self) -> None:
-        """It is on its way no more: refused, or stored and handed over."""
-        self._participant.coming -= 1
-        self._inbox.arrived()
-
-
-class _Owned:
-    """Tells the participant of one of its turns."""
-
-    def __init__(self, participant: Participant, turn: Turn) -> None:
-        self._participant, self._turn = participant, turn
-
-    def admitted(self, _entry: Entry) -> None:
-        self._participant.admitted(self._turn)
-
-    def refused(self, _entry: Entry, problem: BaseException) -> bool:
-        return self._participant.refused(self._turn, problem)
-
-    def over(self, _entry: Entry, row: Run | None) -> None:
-        self._participant.over(self._turn, row)
-
-    def asked_to_stop(self, _entry: Entry) -> None:
-        self._participant.asked_to_stop(self._turn)

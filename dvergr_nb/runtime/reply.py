@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from dvergr_nb.records.message import Fact, Message
@@ -11,11 +11,12 @@ from dvergr_nb.runtime.body import Pause
 from dvergr_nb.runtime.context import Context
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply on its way to the room, in the thread of the message it answers."""
 
     content: str
+    _: KW_ONLY
     to: str | None = None
     """An actor, `"*"` for everyone, None for who sent the message."""
     facts: tuple[Fact, ...] = ()
@@ -25,7 +26,7 @@ class Reply:
     """What posting it settles; never part of the message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Withheld:
     """A reply that a wrapper has dropped, and why. The Run ends completed with that reason."""
 

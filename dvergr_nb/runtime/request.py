@@ -13,7 +13,7 @@ from dvergr_nb.records import message as messages
 from dvergr_nb.records import run as runs
 from dvergr_nb.records.message import PERSON, RUNS, Message
 from dvergr_nb.records.run import WORD_LIMIT, Provenance, Run
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.limits import Limits
 
 
@@ -75,7 +75,7 @@ def drafted(request: Request, asker: Asker) -> Draft:
 def checked_key(key: object) -> str | None:
     """The text that makes a start idempotent. Raises `BadInput`."""
     if key is not None and (not isinstance(key, str) or not 0 < len(key) <= WORD_LIMIT):
-        raise BadInput(f"a key is text of 1 to {WORD_LIMIT} characters, not {clipped(repr(key), 60)}")
+        raise BadInput(f"a key is text of 1 to {WORD_LIMIT} characters, not {shown(key)}")
     return key
 
 

@@ -5,19 +5,22 @@ Every verb may be called in any thread. What is said is stored first and deliver
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dvergr_nb.errors import BadInput, NoSuchActor, RoomClosed
-from dvergr_nb.ids import MessageId, RunId
+from dvergr_nb.errors import BadInput, NoSuchActor, Refused, RoomClosed
+from dvergr_nb.ids import MessageId, RunId, named, short
+from dvergr_nb.records import message as messages
 from dvergr_nb.records import room as rooms
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
 from dvergr_nb.records.operation import Join, Leave
 from dvergr_nb.records.query import MessageFilter
 from dvergr_nb.records.room import Member, Present, Unanswered
 from dvergr_nb.records.run import checked_word
-from dvergr_nb.records.text import clipped, first_line, mended, printable
+from dvergr_nb.records.text import first_line, mended, printable, shown
+from dvergr_nb.runtime import context
 from dvergr_nb.runtime.asking import ASK_S, Asking, named_of, together
 from dvergr_nb.runtime.attending import Policy, default_policy
 from dvergr_nb.runtime.delivery import Delivery
@@ -26,11 +29,14 @@ from dvergr_nb.runtime.handler import handler_of, program_of
 from dvergr_nb.runtime.house import House
 from dvergr_nb.runtime.line import Options
 from dvergr_nb.runtime.participant import Participant
+from dvergr_nb.runtime.ports import Settled
 from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.shutting import Fence, Shutting, checked_drain
 from dvergr_nb.runtime.speaking import OnBusy, Said, Speaking, Spoken, ThreadRef
 from dvergr_nb.runtime.together import race
+
+log = logging.getLogger(__name__)
 
 LABEL_CHARS = 60
 """How much of a message its Run is called by."""
@@ -65,6 +71,8 @@ class Room:
         self.speaking = Speaking(row.name, house, self.delivery, lambda: self.shutting.admits)
         self._asking = Asking(house.tools, self.delivery, lambda handle, reason: house.stop(handle.id, reason))
         self._registered: dict[str, Registration] = {}
+        self._were_here: set[str] = set()
+        """Who has taken part before, as far as it was looked up."""
 
     @property
     def name(self) -> str:
@@ -100,7 +108,7 @@ class Room:
         name = rooms.checked_actor(actor)
         whole = handler_of(handler, self._house.wrappers if wrappers is None else wrappers)
         if attention is not None and not callable(attention):
-            raise BadInput(f"attention is a function of a message and a situation, not {clipped(repr(attention), 60)}")
+            raise BadInput(f"attention is a function of a message and a situation, not {shown(attention)}")
         return self._home.call(lambda: self._join(name, whole, attention or default_policy))
 
     def _join(self, actor: str, handler: Handler, policy: Policy) -> Registration:
@@ -121,14 +129,14 @@ class Room:
             program=program_of(handler),
             joined_at=tools.clock.now(),
         )
-        tools.store.note(Join(member=stay))
+        tools.store.note(Join(member=stay), _hear)
         self._house.changed(self.name)
         return made
 
     def leave(self, who: str | Registration) -> bool:
         """Ends the part of an actor: its work is cancelled, `participant-left`. False where it takes no part."""
         if not isinstance(who, str | Registration):
-            raise BadInput(f"leave() takes the name of an actor or what join gave, not {clipped(repr(who), 60)}")
+            raise BadInput(f"leave() takes the name of an actor or what join gave, not {shown(who)}")
         return self._home.call(lambda: self._leave(who))
 
     def _leave(self, who: str | Registration) -> bool:
@@ -139,7 +147,7 @@ class Room:
         del self._registered[actor]
         self.delivery.participants.pop(actor).leave()
         tools, row = self._house.tools, self.row
-        tools.store.note(Leave(tenant_id=row.tenant_id, room=row.name, actor=actor, at=tools.clock.now()))
+        tools.store.note(Leave(tenant_id=row.tenant_id, room=row.name, actor=actor, at=tools.clock.now()), _hear)
         self._house.changed(self.name)
         return True
 
@@ -198,12 +206,23 @@ class Room:
 
         return self._home.call(say)
 
+    def _check_no_circle(self, participant: Participant, within: RunId | None) -> None:
+        """Raises `Refused` where the Run that the actor works on would wait for the message, and the message for that Run."""
+        working = participant.current_run
+        if within is not None and working is not None and working in self._house.lineage(within):
+            raise Refused(
+                f"{participant.actor!r} works on Run {short(working)}, which would wait for this message, and the message "
+                "for that Run; ask another actor, or leave parent out"
+            )
+
     def _check_known(self, to: object) -> None:
         """Raises `NoSuchActor` for a name that nobody has or had there: what is said to a misspelled one would reach nobody."""
-        if not isinstance(to, str) or not to.strip() or "\n" in to or to in (EVERYONE, PERSON) or rooms.is_reserved(to):
+        if not isinstance(to, str) or not messages.is_address(to) or to in (EVERYONE, PERSON) or rooms.is_reserved(to):
+            return  # what is no address is refused as that
+        if to in self.delivery.participants or (to in self._were_here and to not in self._house.built_in):
             return
-        is_built_in = to in self._house.built_in
-        if to not in self.delivery.participants and (is_built_in or all(each.actor != to for each in self.members())):
+        self._were_here |= {member.actor for member in self.members()}
+        if to not in self._were_here or to in self._house.built_in:
             self.found(to)
 
     def turn(self, actor: str, text: str, **options: Any) -> RunHandle:
@@ -216,7 +235,7 @@ class Room:
         text: str,
         *,
         thread: ThreadRef | None = None,
-        on_busy: OnBusy = "steer",
+        on_busy: OnBusy | None = None,
         label: str | None = None,
         tags: Sequence[str] = (),
         key: str | None = None,
@@ -225,8 +244,10 @@ class Room:
     ) -> Spoken:
         """Says something to an actor, in a new thread or in that of a message or Run, and tells at once what becomes of it.
 
-        Where the actor works on that thread the message joins the open Run (`steer`); else it waits in order. `queue` lets it
-        wait in any case, `refuse` raises `ThreadBusy` where it could not begin at once.
+        Where the actor works on that thread the message joins the open Run, unless the actor's attention says otherwise; else
+        it waits in order. `steer` has it join whatever the attention says, `queue` has it wait in any case, and `refuse` raises
+        `ActorBusy` where it could not begin at once. With a `parent` it has a Run of its own. Raises `Sealed`, `NoSuchActor`,
+        or `Refused` where the actor's own work would wait for it.
         """
 
         def say() -> Spoken:
@@ -235,8 +256,10 @@ class Room:
             participant = self.found(actor)
             replied, root = (None, None) if thread is None else self.speaking.thread_of(thread)
             said = Said(content=text, sender=sender, to=actor, reply_to=replied, root=root, key=key)
-            options = Options(label=label_of(text) if label is None else label, tags=tags, key=key, parent=parent)
-            spoken = self.speaking.turn(participant, said, options, on_busy)
+            self._check_no_circle(participant, parent)
+            own_key = named(f"{actor}|{key}") if isinstance(key, str) else key
+            options = Options(label=label_of(text) if label is None else label, tags=tags, key=own_key, parent=parent)
+            spoken = self.speaking.turn(participant, said, options, "queue" if parent and on_busy is None else on_busy)
             if sender == PERSON:
                 self.speaking.follow(actor, spoken.message)
             return spoken
@@ -257,8 +280,12 @@ class Room:
         parent: RunId | None = None,
     ) -> str:
         """The reply of an actor. Raises what its Run ends with, or `TimeoutError`: silence never answers."""
+        asking = context.current()
 
         def say(address: str) -> RunHandle:
+            if not self.shutting.admits:
+                raise RoomClosed(self.name)
+            self._check_no_circle(self.found(actor), parent if asking is None else asking.run.id)
             return self.turn(actor, text, thread=thread, on_busy="queue", parent=parent, sender=address)
 
         return (await self._asking.ask(actor, say, timeout)).content
@@ -290,7 +317,7 @@ class Room:
     def answer(self, what: Unanswered) -> RunHandle:
         """Has an unanswered message answered now, by the actor it was given to."""
         if not isinstance(what, Unanswered) or what.message.room != self.name:
-            raise BadInput(f"answer() takes one of room.unanswered(), not {clipped(repr(what), 60)}")
+            raise BadInput(f"answer() takes one of room.unanswered(), not {shown(what)}")
 
         def begin() -> RunHandle:
             if not self.shutting.admits:
@@ -344,6 +371,11 @@ class Room:
             for actor in list(self.delivery.participants):
                 self.leave(actor)
         return ended
+
+
+def _hear(answer: Settled) -> None:
+    if (problem := answer.exception()) is not None:
+        log.error("who takes part in a room was not noted, so nothing will read as unanswered by them: %s", problem)
 
 
 def label_of(content: object) -> str:

@@ -14,7 +14,7 @@ from dvergr_nb.records.operation import Opened, OpenRoom
 from dvergr_nb.records.query import check_limit
 from dvergr_nb.records.room import Present, Unanswered
 from dvergr_nb.records.run import Reason, Run, RunKind, checked_word
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import Ledger, Policy
 from dvergr_nb.runtime.entry import Entry, Tools
@@ -106,7 +106,7 @@ class Rooms:
         name = name_of(room)
         if name in self._rooms or any(each.name == name for each in self.tools.store.rooms()):
             return self.here(name)
-        raise NotFound(f"no room {clipped(repr(name), 60)} in this store; d.room({clipped(repr(name), 60)}) makes it")
+        raise NotFound(f"no room {shown(name)} in this store; d.room({shown(name)}) makes it")
 
     def post(self, room: str, content: str, *, to: str | None = None, reply_to: MessageId | None = None) -> Posting:
         """Says something there."""
@@ -136,6 +136,14 @@ class Rooms:
         room = self._rooms.get(what.message.room)
         participant = None if room is None else room.delivery.participants.get(what.actor)
         return participant is not None and participant.answering(what.message.id) is not None
+
+    def lineage(self, run_id: RunId) -> frozenset[RunId]:
+        """A live Run and all that contain it."""
+        return self._supervisor.lineage(run_id)
+
+    def forget(self, room: Room) -> None:
+        """Lets a room go that was closed for good; its name opens it anew."""
+        self._rooms.pop(room.name, None)
 
     def rooms_with(self, actor: str) -> Sequence[str]:
         """The rooms in which somebody of that name takes part."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from dvergr_nb.errors import BadInput, RoomNotDrained
 from dvergr_nb.ids import RunId
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.handle import RunHandle
 
 
 def checked_drain(drain_s: object) -> float:
     """A number of seconds from 0, at most what a loop can wait. Raises `BadInput`."""
     if isinstance(drain_s, bool) or not isinstance(drain_s, int | float) or not drain_s >= 0:
-        raise BadInput(f"drain_s is a number of seconds from 0, not {clipped(repr(drain_s), 60)}")
+        raise BadInput(f"drain_s is a number of seconds from 0, not {shown(drain_s)}")
     return min(drain_s, threading.TIMEOUT_MAX)
 
 

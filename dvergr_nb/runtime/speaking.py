@@ -16,12 +16,13 @@ from dvergr_nb.records import message as messages
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
 from dvergr_nb.records.operation import Answer, Post, Posted
 from dvergr_nb.records.run import Run, checked_id
-from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.records.text import mended, shown
+from dvergr_nb.runtime.coming import Coming
 from dvergr_nb.runtime.delivery import Delivery, Flight
 from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.line import PLAIN, Arrival, Options
-from dvergr_nb.runtime.participant import Coming, Participant
+from dvergr_nb.runtime.participant import Participant
 from dvergr_nb.runtime.ports import Noted, Settled
 from dvergr_nb.runtime.request import Asker, checked_key
 
@@ -131,11 +132,11 @@ class Speaking:
             case Message(id=message_id):
                 pass
             case RunHandle() | Run():
-                message_id = ref.row.trigger if isinstance(ref, RunHandle) else ref.trigger
+                message_id = ref.trigger
             case str():
                 message_id = MessageId(ref)
             case _:
-                raise BadInput(f"a thread is given by one of its messages or Runs, not by {clipped(repr(ref), 60)}")
+                raise BadInput(f"a thread is given by one of its messages or Runs, not by {shown(ref)}")
         if (root := self._delivery.root_of(message_id)) is not None:
             return message_id, root
         found = self._tools.store.message(message_id)
@@ -187,10 +188,13 @@ class Speaking:
         if isinstance(posted, Posted) and posted.inserted:
             self._house.told(message)
 
-    def turn(self, participant: Participant, said: Said, options: Options, on_busy: OnBusy) -> Spoken:
-        """Says something to an actor, which begins with it now, has it join what it works on, or has it wait."""
-        if not isinstance(on_busy, str) or on_busy not in ON_BUSY:
-            raise BadInput(f"on_busy is one of {', '.join(ON_BUSY)}, not {clipped(repr(on_busy), 60)}")
+    def turn(self, participant: Participant, said: Said, options: Options, on_busy: OnBusy | None) -> Spoken:
+        """Says something to an actor, which begins with it now, has it join what it works on, or has it wait.
+
+        Without `on_busy` the actor's attention decides whether it joins; what does not join has a Run of its own.
+        """
+        if on_busy is not None and (not isinstance(on_busy, str) or on_busy not in ON_BUSY):
+            raise BadInput(f"on_busy is one of {', '.join(ON_BUSY)}, not {shown(on_busy)}")
         if on_busy == "refuse" and not participant.is_quiet:
             open_run = participant.open_run
             raise ActorBusy(open_run.id if open_run else "", participant.actor, said.root or "")
@@ -201,7 +205,8 @@ class Speaking:
             handle = participant.begin_with(arrival, refuses=on_busy == "refuse")
             alone = None if on_busy == "refuse" else lambda: self.store(message, _nothing)
             return Spoken(handle=handle, message=message, how="started", stored=lambda: handle.admission, alone=alone)
-        if on_busy == "steer" and (coming := participant.joinable(arrival.root)) is not None:
+        may_join = on_busy in (None, "steer")
+        if may_join and (coming := participant.joinable(arrival, is_judged=on_busy is None)) is not None:
             return Spoken(handle=coming.handle, message=message, how="joined", stored=self._steer(coming, arrival))
         waiting = participant.wait(arrival)
         stored = self.store(message, lambda problem: self._delivery.act(lambda: participant.stored(waiting, problem)))

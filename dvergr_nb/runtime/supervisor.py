@@ -10,13 +10,15 @@ import dataclasses
 import logging
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
 
 from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import CancelRequested, RunQueued, RunResumed, RunStarted, RunWithdrawn
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Admit, Admitted, KeyTaken, Resume, row_in
-from dvergr_nb.records.run import LiveRun, Reason, Run, RunStatus, live
+from dvergr_nb.records.run import LiveRun, Reason, Run, RunKind, RunStatus, live
 from dvergr_nb.runtime.body import Body
 from dvergr_nb.runtime.cancel import Hook, Stop, told
 from dvergr_nb.runtime.closing import Closing
@@ -30,6 +32,9 @@ from dvergr_nb.runtime.request import Draft
 from dvergr_nb.runtime.settle import Ending
 
 log = logging.getLogger(__name__)
+
+LAST_MESSAGES: Final = 20
+"""Among so many last messages of a Run its reply is looked for."""
 
 
 class Supervisor:
@@ -58,7 +63,7 @@ class Supervisor:
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
 
     def queued(self, room: str | None = None) -> tuple[LiveRun, ...]:
-        """The Runs whose admission is on its way, oldest first. Subscribers hear of them when they start."""
+        """The Runs whose admission is on its way or whose turn has not come, oldest first."""
         fresh = [entry for entry in tuple(self._asked) if entry.row.status is RunStatus.RUNNING]
         runs = [_on_its_way(entry) for entry in fresh if room in (None, entry.row.room)]
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.id)))
@@ -125,6 +130,14 @@ class Supervisor:
             entry.row = dataclasses.replace(entry.row, started_at=now, updated_at=now)
         self._ask(Admit(run=entry.row, message=message, key=entry.key), entry, self._admitted)
 
+    def lineage(self, run_id: RunId) -> frozenset[RunId]:
+        """A live Run and all that contain it."""
+        found, entry = set[RunId](), self._find(run_id)
+        while entry is not None:
+            found.add(entry.row.id)
+            entry = entry.parent
+        return frozenset(found)
+
     def _find(self, run_id: RunId) -> Entry | None:
         return self._live.get(run_id) or self._waiting(run_id)
 
@@ -177,11 +190,17 @@ class Supervisor:
             self._tools.bus.publish(lambda seq: RunWithdrawn(seq=seq, run=queued))
 
     def _follow(self, handle: RunHandle, first: Run) -> None:
-        entry = self._live.get(first.id)
-        if entry is None:
-            handle.settle(first)
-        else:
+        """Ends with the first Run. Of a turn that has ended the record has the reply; other values lived in its kernel only."""
+        if (entry := self._live.get(first.id)) is not None:
             handle.settle_as(entry.handle)
+        elif first.kind == RunKind.AGENT_TURN and first.status is RunStatus.COMPLETED:
+            self._tools.home.in_thread(lambda: self._reply_of(first), lambda read: handle.settle(first, _read(read)))
+        else:
+            handle.settle(first)
+
+    def _reply_of(self, run: Run) -> str | None:
+        said, _ = self._tools.store.both_ends(run.id, 0, LAST_MESSAGES)
+        return next((each.content for each in reversed(said) if each.kind == "result"), None)
 
     def _enter(self, entry: Entry, row: Run, event: type[RunStarted | RunResumed]) -> None:
         entry.stands_as(row)
@@ -243,6 +262,8 @@ class Supervisor:
             self._orphan(entry)
 
     def _orphan(self, entry: Entry) -> None:
+        if entry.is_retained:
+            return
         stop = Stop(reason=Reason.CANCEL_REQUESTED, at=self._tools.clock.now(), detail="the session ends")
         entry.token.request(stop)
         entry.family.seal()
@@ -319,6 +340,14 @@ class Supervisor:
             return
         entry.cancel_requested_at = stop.at
         self._tools.bus.publish(lambda seq: CancelRequested(seq=seq, run=entry.run), entry.row.id)
+
+
+def _read(read: Future[str | None]) -> str | None:
+    """What was read; where the store cannot be read, the value is not known."""
+    if (problem := read.exception()) is not None:
+        log.warning("the reply of a Run could not be read: %s", problem)
+        return None
+    return read.result()
 
 
 def _on_its_way(entry: Entry) -> LiveRun:

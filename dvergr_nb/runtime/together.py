@@ -13,7 +13,7 @@ from typing import Any
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import Reason
-from dvergr_nb.records.text import clipped
+from dvergr_nb.records.text import shown
 from dvergr_nb.runtime import context
 from dvergr_nb.runtime.asking import awaited, called_off
 from dvergr_nb.runtime.handle import RunHandle
@@ -49,7 +49,7 @@ def _check(awaited_ones: Iterable[object]) -> None:
     """Before anything is begun with. Raises `BadInput`."""
     for each in awaited_ones:
         if not inspect.isawaitable(each):
-            raise BadInput(f"what is waited for are Runs or awaitables, one by one, not {clipped(repr(each), 60)}")
+            raise BadInput(f"what is waited for are Runs or awaitables, one by one, not {shown(each)}")
 
 
 def _cancel_own(losers: Iterable[Awaitable[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Kernel lives: which one owns a Run, and what becomes of the Runs of one that is gone."""
+"""Kernel lives: which one owns a Run, and what becomes of the Runs and stays of one that is gone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ INSERT INTO dv.lives (boot_id, n, tenant_id, user_id, host, pid, holder, started
 """
 _CLOSE_OLD = "UPDATE dv.lives SET ended_at = ? WHERE ended_at IS NULL"
 _END = "UPDATE dv.lives SET ended_at = ? WHERE n = ?"
+# Nobody listens any more who took part in a life that is gone. It was there for what was said until then; what is said from
+# now on is not for it.
+_END_STAYS = """
+UPDATE dv.members AS stay SET left_at = greatest(stay.joined_at, coalesce((
+    SELECT max(said.created_at) FROM dv.messages AS said WHERE said.tenant_id = stay.tenant_id AND said.room = stay.room
+), stay.joined_at))
+WHERE stay.left_at IS NULL
+"""
 _ORPHAN = """
 UPDATE dv.runs
 SET status = 'failed', reason = 'orphaned', ended_at = ?, updated_at = ?, revision = revision + 1
@@ -36,6 +44,7 @@ def begin(
     with transaction(con):
         life = con.execute(_COUNT).fetchall()[0][0]
         orphans = _orphaned(con, None, now)
+        con.execute(_END_STAYS)
         con.execute(_CLOSE_OLD, [now])
         con.execute(_BEGIN, [me.boot_id, life + 1, tenant_id, user_id, me.host, me.pid, me.holder, now])
     return life, orphans

@@ -58,7 +58,7 @@ async def test_an_episode_stops_where_its_predicate_says(opened):
         stage = Stage(ann=adds("a"), bob=adds("b"))
         run = await start(session, stage, stop=lambda said: said.lines[-1].text == "-aba").wait()
         assert len(run.result.lines) == 3
-        assert session.store.messages(of(run))[-1].content == "3 lines, stopped"
+        assert session.store.messages(of(run))[-1].content == "3 lines, stopped\nann: -a\nbob: -ab\nann: -aba"
 
 
 def of(run):
@@ -120,7 +120,7 @@ async def test_an_episode_says_whose_turn_it_is(opened):
     async with opened() as session:
         run = await start(session, Stage(ann=adds("a"), bob=adds("b")), max_turns=2).wait()
         told = [(each.content, each.facts[0].outcome) for each in session.store.messages(of(run)) if each.kind == "progress"]
-        assert told == [("ann", "0/2"), ("bob", "1/2")]
+        assert told == [("ann", "0/2"), ("bob", "1/2"), ("all turns used", "2/2")]
 
 
 @pytest.mark.parametrize(

@@ -271,9 +271,9 @@ NO_DECISIONS = {
     "a number": always(7),
     "an unknown axis": always({"colour": "red"}),
     "an unknown value": always({"control": "explode"}),
-    "a priority that is no number": always(Attention(priority="high")),
-    "an infinite priority": always(Attention(priority=float("inf"))),
-    "metadata that is no data": always(Attention(metadata={"f": print})),
+    "a priority that is no number": lambda message, situation: Attention(priority="high"),
+    "an infinite priority": lambda message, situation: Attention(priority=float("inf")),
+    "metadata that is no data": lambda message, situation: Attention(metadata={"f": print}),
     "a raising policy": broken,
     "a policy that ends the process": ending,
 }

@@ -161,7 +161,7 @@ async def test_a_message_for_one_actor_wakes_nobody_else(opened):
         assert (ann.contents, bob.contents, [run.row.actor for run in posting.runs]) == ([], ["psst"], ["bob"])
 
 
-@pytest.mark.parametrize("address", ["_runs", "_activity", "_nobody", "who?", "user"])
+@pytest.mark.parametrize("address", ["_runs", "_activity", "_nobody", "user"])
 async def test_a_message_to_where_nobody_listens_is_on_record_and_wakes_nobody(opened, address):
     async with opened() as session:
         room, ann = session.rooms.open("lab"), Heard()
@@ -171,12 +171,22 @@ async def test_a_message_to_where_nobody_listens_is_on_record_and_wakes_nobody(o
         assert (ann.contents, session.active_runs()) == ([], [])
 
 
+async def test_a_message_to_a_name_that_nobody_has_or_had_there_is_refused(opened):
+    async with opened() as session:
+        room = session.rooms.open("lab")
+        room.join("ann", Heard())
+        with pytest.raises(NoSuchActor, match="did you mean 'ann'"):
+            room.post("hello", to="anna")
+        assert room.messages() == []
+        room.leave("ann")
+        assert (await room.post("hello", to="ann")).runs == ()
+
+
 async def test_without_an_address_a_message_is_for_the_only_agent_and_else_for_everyone(opened):
     async with opened() as session:
         room, ann, bob = session.rooms.open("lab"), Heard(), Heard()
         assert room.target() is None
         room.join("ann", ann)
-        room.join("user", Heard())
         assert room.target() == "ann"
         assert (await room.post("you")).message.to == "ann"
         room.join("bob", bob)
