@@ -258,7 +258,7 @@ def _telling_line(message: Message) -> str:
 
 def _who(message: Message, spoken: bool) -> tuple[str, str, Shape]:
     """Who or what, on which lane, as what; `spoken` where somebody said it to somebody."""
-    sender = "you" if message.sender == PERSON else message.sender
+    sender = _named(message.sender)
     match message.kind:
         case _ if spoken:
             return sender, "messages", "said" if message.sender == PERSON else "tick"
@@ -272,6 +272,11 @@ def _who(message: Message, spoken: bool) -> tuple[str, str, Shape]:
             return "result", "messages", "tick"
         case _:
             return sender, "messages", "said" if message.sender == PERSON else "tick"
+
+
+def _named(sender: str) -> str:
+    """What speaks from a reserved address is a program that asked; the address exists for that question alone."""
+    return "you" if sender == PERSON else "a program" if is_reserved(sender) else sender
 
 
 LAST_LANES: Final = ("printed", "notes", "messages")

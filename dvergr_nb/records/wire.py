@@ -35,7 +35,7 @@ class ProgressWire(TypedDict):
 
 
 class RunRow(TypedDict):
-    """One Run as a view shows it."""
+    """One Run as a view shows it. `mute`: a turn that is known to have completed without a reply."""
 
     id: str
     short: str
@@ -51,6 +51,7 @@ class RunRow(TypedDict):
     reason: NotRequired[str]
     error: NotRequired[str]
     result: NotRequired[str]
+    mute: NotRequired[bool]
     tags: NotRequired[list[str]]
     parent: NotRequired[str]
     program: NotRequired[str]
@@ -228,6 +229,8 @@ def row(run: Run, *, result: str | None = None, activities: int | None = None) -
         wire["result"] = clipped(result, RESULT_LIMIT)
     if activities is not None:
         wire["activities"] = activities
+        if not result and run.kind == RunKind.AGENT_TURN and run.status is RunStatus.COMPLETED:
+            wire["mute"] = True
     return wire
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NotRequired, TypedDict
 
 from dvergr_nb.records.message import EVERYONE, PERSON, Message
-from dvergr_nb.records.room import Present, is_reserved
+from dvergr_nb.records.room import Present, Unanswered, is_reserved
 from dvergr_nb.records.run import WORD_LIMIT
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.wire import FromPython, FromView, Patch, Snapshot, from_view, is_sane, milliseconds
@@ -43,6 +43,14 @@ class SaidWire(TypedDict):
     length: NotRequired[int]
 
 
+class UnansweredWire(TypedDict):
+    """A message that an actor was given and will not answer by itself. `here`: the actor takes part, so it can be asked to."""
+
+    message: str
+    actor: str
+    here: NotRequired[bool]
+
+
 class RoomWire(TypedDict):
     """News of a room; what is left out has not changed. `keep`: how many messages are shown, the last ones.
 
@@ -55,6 +63,7 @@ class RoomWire(TypedDict):
     others: NotRequired[int]
     said: NotRequired[list[SaidWire]]
     older: NotRequired[bool]
+    unanswered: NotRequired[list[UnansweredWire]]
     keep: NotRequired[int]
 
 
@@ -90,6 +99,15 @@ class Post(TypedDict):
     reply_to: str | None
 
 
+class Answer(TypedDict):
+    """A person asked that an actor answers a message that it has not answered."""
+
+    type: Literal["answer"]
+    id: str
+    message_id: str
+    actor: str
+
+
 class Older(TypedDict):
     """A person asked for older messages."""
 
@@ -106,7 +124,7 @@ class AskWhole(TypedDict):
 
 
 FromRoom = FromPython | RoomSnapshot | RoomPatch | Whole
-RoomAct = Post | Older | AskWhole
+RoomAct = Post | Answer | Older | AskWhole
 FromRoomView = FromView | RoomAct
 
 
@@ -123,6 +141,19 @@ def _present(each: Present) -> PresentWire:
         wire["working"] = each.working
     if each.queued:
         wire["queued"] = list(each.queued)
+    return wire
+
+
+def unanswered_wire(unanswered: Sequence[Unanswered], present: Sequence[Present]) -> list[UnansweredWire]:
+    """What nobody will answer by itself, as a view shows it."""
+    here = {each.actor for each in present}
+    return [_unanswered(each, each.actor in here) for each in unanswered]
+
+
+def _unanswered(each: Unanswered, is_here: bool) -> UnansweredWire:
+    wire: UnansweredWire = {"message": each.message.id, "actor": each.actor}
+    if is_here:
+        wire["here"] = True
     return wire
 
 
@@ -170,6 +201,9 @@ def from_room_view(content: object) -> FromRoomView | None:
         case {"type": "post", "id": str(act), "text": str(text), "to": str() | None as to, "reply_to": str() | None as root}:
             sane = is_sane(act) and (to is None or to == EVERYONE or len(to) <= WORD_LIMIT) and (root is None or is_sane(root))
             return Post(type="post", id=act, text=text, to=to, reply_to=root) if sane else None
+        case {"type": "answer", "id": str(act), "message_id": str(message_id), "actor": str(actor)}:
+            sane = is_sane(act, message_id) and 0 < len(actor) <= WORD_LIMIT
+            return Answer(type="answer", id=act, message_id=message_id, actor=actor) if sane else None
         case {"type": "older", "id": str(act)} if is_sane(act):
             return Older(type="older", id=act)
         case {"type": "whole", "id": str(act), "message_id": str(message_id)} if is_sane(act, message_id):

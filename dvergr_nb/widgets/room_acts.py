@@ -1,4 +1,4 @@
-"""What a person does in a room view: posts, asks for older messages, opens a long one."""
+"""What a person does in a room view: posts, has something answered, asks for older messages, opens a long one."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import Any, Final, Literal
 from dvergr_nb.errors import DvergrError, RoomClosed
 from dvergr_nb.ids import MessageId
 from dvergr_nb.records.message import Message
+from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.wire import milliseconds
-from dvergr_nb.records.wire_room import AskWhole, FromRoomView, Post, Whole, from_room_view, is_said, whole
+from dvergr_nb.records.wire_room import Answer, AskWhole, FromRoomView, Post, Whole, from_room_view, is_said, whole
 from dvergr_nb.widgets.acts import ERROR_LIMIT, REMEMBERED, Act, Acts
 from dvergr_nb.widgets.room_feed import RoomFeed
 
-Outcome = Literal["posted", "failed"]
+Outcome = Literal["posted", "requested", "over", "failed"]
 GONE: Final = "this message is not in the room"
 
 
 class RoomActs(Acts):
-    """The acts of the views of one room. A message that is sent twice is posted once, and both are answered."""
+    """The acts of the views of one room. What is said or asked twice is done once, and both are answered."""
 
     def __init__(self, feed: RoomFeed) -> None:
         super().__init__(feed)
         self._room = feed
-        self._posted: OrderedDict[str, tuple[Outcome, str | None] | None] = OrderedDict()
-        """What became of each message by the id of its act; None while it is being stored."""
+        self._outcomes: OrderedDict[str, tuple[Outcome, str | None] | None] = OrderedDict()
+        """What became of each message and answer by the id of its act; None while it is not known."""
 
     def read(self, content: object) -> FromRoomView | None:
         """What a room view said."""
@@ -34,15 +35,19 @@ class RoomActs(Acts):
 
     def do(self, message: FromRoomView) -> None:
         """Does what was asked, and answers; also what was answered before, where the answer may have been lost."""
-        if message["type"] == "post" and message["id"] in self._posted:
-            self._answer(message["id"])
+        if message["type"] in ("post", "answer") and message["id"] in self._outcomes:
+            self._tell(message["id"])
         else:
             super().do(message)
 
     def _begin(self, message: Act) -> None:
         match message["type"]:
             case "post":
-                self._post(message)
+                self._expect(message["id"])
+                self._store(message)
+            case "answer":
+                self._expect(message["id"])
+                self._find(message)
             case "older":
                 self._room.read_older(lambda problem: self._looked(message["id"], problem))
             case "whole":
@@ -68,11 +73,10 @@ class RoomActs(Acts):
         at = milliseconds(self._feed.hub.session.clock.now())
         self._feed.tell(Whole(type="whole", id=act, message_id=found.id, at=at, text=whole(found.content)))
 
-    def _post(self, message: Post) -> None:
-        self._posted[message["id"]] = None
-        if len(self._posted) > REMEMBERED:
-            self._posted.popitem(last=False)
-        self._store(message)
+    def _expect(self, act: str) -> None:
+        self._outcomes[act] = None
+        if len(self._outcomes) > REMEMBERED:
+            self._outcomes.popitem(last=False)
 
     def _store(self, message: Post) -> None:
         session, act = self._feed.hub.session, message["id"]
@@ -82,19 +86,40 @@ class RoomActs(Acts):
                 raise RoomClosed(self._room.room)  # posting by name would open it again
             posted = session.rooms.post(self._room.room, message["text"], to=message["to"], reply_to=reply_to)
         except DvergrError as problem:
-            self._settle(act, problem)
+            self._settle(act, "failed", problem)
             return
         posted.durable.add_done_callback(lambda stored: session.home.post(lambda: self._stored(act, stored)))
 
     def _stored(self, act: str, stored: Future[Any]) -> None:
-        self._settle(act, stored.exception())
+        problem = stored.exception()
+        self._settle(act, "posted" if problem is None else "failed", problem)
 
-    def _settle(self, act: str, problem: BaseException | None) -> None:
-        self._posted[act] = ("posted", None) if problem is None else ("failed", _sentence(problem))
-        self._answer(act)
+    def _find(self, message: Answer) -> None:
+        """Looks whether it is still unanswered: what the view shows may be older than an answer."""
+        act = message["id"]
+        then, otherwise = lambda found: self._answer(act, found), lambda problem: self._settle(act, "failed", problem)
+        self._room.lookout.find(message["message_id"], message["actor"], then, otherwise)
 
-    def _answer(self, act: str) -> None:
-        if (known := self._posted[act]) is not None:
+    def _answer(self, act: str, found: Unanswered | None) -> None:
+        if found is None:
+            self._settle(act, "over")
+            return
+        rooms = self._feed.hub.session.rooms
+        try:
+            if rooms.is_closed(self._room.room):
+                raise RoomClosed(self._room.room)  # asking for it by name would open it again
+            rooms.open(self._room.room).answer(found)
+        except DvergrError as problem:
+            self._settle(act, "failed", problem)
+        else:
+            self._settle(act, "requested")
+
+    def _settle(self, act: str, outcome: Outcome, problem: BaseException | None = None) -> None:
+        self._outcomes[act] = (outcome, None if problem is None else _sentence(problem))
+        self._tell(act)
+
+    def _tell(self, act: str) -> None:
+        if (known := self._outcomes[act]) is not None:
             self._feed.acknowledge(act, *known)
 
 

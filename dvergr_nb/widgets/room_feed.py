@@ -7,13 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from dvergr_nb.ids import RunId
-from dvergr_nb.records.message import Message
+from dvergr_nb.records.message import PERSON, Message
 from dvergr_nb.records.query import MessageFilter
+from dvergr_nb.records.room import Present, Unanswered
 from dvergr_nb.records.run import Run, RunKind
 from dvergr_nb.records.wire import RunRow
-from dvergr_nb.records.wire_room import RoomPatch, RoomSnapshot, RoomWire, SaidWire, is_said, present_wire, said_wire
+from dvergr_nb.records.wire_room import (
+    RoomPatch,
+    RoomSnapshot,
+    RoomWire,
+    SaidWire,
+    is_said,
+    present_wire,
+    said_wire,
+    unanswered_wire,
+)
 from dvergr_nb.widgets.feed import SAVE_END_S, SAVE_S, Feed, Scope
 from dvergr_nb.widgets.hub import Hub
+from dvergr_nb.widgets.lookout import Lookout
 
 Then = Callable[[BaseException | None], object]
 """Called once what was asked is there, or with why it is not."""
@@ -34,6 +45,9 @@ class RoomFeed(Feed):
         super().__init__(hub, scope=scope, send=ends["send"], save=ends["save"])
         self.room = room
         self.said: dict[str, SaidWire] = {}
+        self.lookout = Lookout(hub, room, self._found_unanswered)
+        self._unanswered: Sequence[Unanswered] = ()
+        self._present: Sequence[Present] = ()
         self._step = self._keep = limit
         self._untold: dict[str, SaidWire] = {}
         self._older = False
@@ -48,20 +62,27 @@ class RoomFeed(Feed):
         self.hub.add_room(self)
         super().start()
         self._read_said(lambda _: None)
+        self.lookout.start()
 
     def stop(self) -> None:
         """Hears no more."""
+        self.lookout.stop()
         self.hub.remove_room(self)
         super().stop()
 
     def take(self, run: Run, *, has_ended: bool) -> None:
         """A turn is new or has changed, and with it who works."""
-        self._is_stale = self._is_stale or self.scope.holds(run)
+        if self.scope.holds(run):
+            self._is_stale = True
+            self._unanswered = [each for each in self._unanswered if (each.message.id, each.actor) != (run.trigger, run.actor)]
+            if has_ended:
+                self.lookout.soon()
         super().take(run, has_ended=has_ended)
 
     def withdraw(self, run_id: RunId) -> None:
         """A turn that was queued will never begin."""
         self._is_stale = True
+        self.lookout.soon()
         super().withdraw(run_id)
 
     def hear(self, message: Message) -> None:
@@ -69,10 +90,13 @@ class RoomFeed(Feed):
         if is_said(message) and message.id not in self.said:
             self._note([message])
             self._save_soon(SAVE_S)
+            if message.to != PERSON:
+                self.lookout.soon()
 
     def look_again(self) -> None:
         """Who takes part has changed, or whether the room admits anything."""
         self._is_stale = True
+        self.lookout.soon()
         self._flush_soon()
         self._save_soon(SAVE_END_S)
 
@@ -95,6 +119,13 @@ class RoomFeed(Feed):
             then(None)
 
         self.hub.read(lambda: store.messages(wanted), take, then)
+
+    def _found_unanswered(self, found: Sequence[Unanswered]) -> None:
+        """What was begun since it was read is answered."""
+        begun = {(run.trigger, run.actor) for run in self.hub.live.values()}
+        self._unanswered = [each for each in found if (each.message.id, each.actor) not in begun]
+        self._flush_soon()
+        self._save_soon(SAVE_S)
 
     def _note(self, messages: Sequence[Message]) -> None:
         wires: dict[str, SaidWire] = {message.id: said_wire(message) for message in messages}
@@ -119,10 +150,12 @@ class RoomFeed(Feed):
         if self._is_stale and self.hub.session.is_open:
             self._is_stale = False
             rooms = self.hub.session.rooms
-            present, others = present_wire(rooms.present(self.room))
+            self._present = rooms.present(self.room)
+            present, others = present_wire(self._present)
             title, closed = rooms.title(self.room), rooms.is_closed(self.room)
             self._facts = RoomWire(title=title, closed=closed, present=present, others=others)
-        self._facts |= RoomWire(older=self._older, keep=self._keep)
+        shown = [each for each in self._unanswered if each.message.id in self.said]
+        self._facts |= RoomWire(older=self._older, keep=self._keep, unanswered=unanswered_wire(shown, self._present))
 
     @property
     def _has_news(self) -> bool:

@@ -87,6 +87,10 @@ test('the facts say what it is, where it runs and how much it reported', () => {
   assert.equal(text('.dvergr-facts'), 'job of dvergr\u00a0· worker thread\u00a0· 42 correlated activity messages\u00a0· 00000001');
 });
 
+test('no activity is not counted', () => {
+  assert.equal(drawn({ activities: 0 }).text('.dvergr-facts'), 'job of dvergr\u00a0· 00000001');
+});
+
 test('text of a body is text, never markup', () => {
   const evil = '<img src=x onerror="boom()"><script>boom()</script>';
   const { card, text } = drawn({ name: evil, said: evil, tags: [evil], actor: evil });
@@ -270,9 +274,33 @@ test('the reply takes the place of the streamed text, which stays until it is th
   assert.equal(text('.dvergr-reply'), 'the answer');
 });
 
-test('a turn that stays silent leaves nothing of what it streamed', () => {
-  const { find } = drawn({ ...TURN, status: 'completed', reason: 'silent', said: 'NO' });
+test('a turn that stays silent leaves nothing of what it streamed, and says so', () => {
+  const { find, text } = drawn({ ...TURN, status: 'completed', reason: 'silent', said: 'NO' });
   assert.equal(find('.dvergr-stream').hidden, true);
+  assert.deepEqual([text('.dvergr-slot > .dvergr-soft'), text('.dvergr-word')], ['stayed silent', 'completed']);
+});
+
+test('a turn is not said to have ended without a reply before that is known', () => {
+  const { model, row, text } = drawn({ ...TURN, status: 'completed' });
+  assert.equal(text('.dvergr-slot')?.trim(), '');
+  model.say(patch([{ ...row, mute: true }], 2));
+  assert.equal(text('.dvergr-slot > .dvergr-soft'), 'ended without a reply');
+});
+
+test('four lines are kept from the moment the text of a turn needs more than one, until the end', () => {
+  const { model, row, find } = drawn(TURN);
+  const stream = find('.dvergr-stream');
+  assert.equal(stream.hidden, true);
+  model.say(patch([{ ...row, said: 'one' }], 2));
+  assert.deepEqual([stream.hidden, stream.dataset['tall']], [false, undefined]);
+  Object.defineProperty(find('.dvergr-stream > p'), 'offsetHeight', { value: 40 });
+  find('.dvergr-stream > p').style.lineHeight = '20px';
+  model.say(patch([{ ...row, said: 'one text that needs two lines' }], 3));
+  assert.equal(stream.dataset['tall'], '');
+  model.say(patch([row], 4));
+  assert.deepEqual([stream.hidden, stream.dataset['tall']], [false, '']);
+  model.say(patch([{ ...row, status: 'completed', result: 'one' }], 5));
+  assert.deepEqual([stream.hidden, stream.dataset['tall']], [true, undefined]);
 });
 
 test('a queued turn says what it waits for, once it has waited', () => {

@@ -210,16 +210,112 @@ test('Reply answers the last of others in that thread, and Escape goes back to a
   assert.equal(sent('post')[1].reply_to, null);
 });
 
+test('a message to somebody else leaves the thread that was replied in, one to who is answered does not', () => {
+  const { to, button, all, type, sent, box } = drawn({ said: [said(1), said(2, 1)], present: PRESENT });
+  /** @param {string} actor */
+  const choose = (actor) => {
+    to.value = actor;
+    to.dispatchEvent(new Event('change'));
+  };
+  button('Reply').click();
+  for (const actor of ['researcher', '*', '']) choose(actor);
+  assert.equal(all('.dvergr-reply-to')[0]?.hidden, false);
+  to.focus();
+  choose('critic');
+  assert.equal(all('.dvergr-reply-to')[0]?.hidden, true);
+  assert.equal(document.activeElement, to);
+  type('you, then');
+  box.focus();
+  button('Send').click();
+  assert.deepEqual([sent('post')[0].to, sent('post')[0].reply_to], ['critic', null]);
+});
+
+test('a message that nobody will answer says by whom, and may be answered by who takes part', () => {
+  const unanswered = [{ message: idOf(1), actor: 'researcher', here: true }, { message: idOf(1), actor: 'gone' }];
+  const { all, sent, say } = drawn({ said: [said(1)], present: PRESENT, unanswered });
+  assert.deepEqual(all('.dvergr-unanswered .dvergr-soft').map((node) => node.textContent), ['unanswered by researcher', 'unanswered by gone']);
+  const buttons = /** @type {HTMLButtonElement[]} */ (all('.dvergr-unanswered button'));
+  assert.deepEqual(buttons.map((node) => [node.textContent, node.disabled]), [['Answer', false], ['Answer', true]]);
+  buttons[0]?.click();
+  assert.deepEqual({ ...sent('answer')[0], id: '' }, { type: 'answer', id: '', message_id: idOf(1), actor: 'researcher' });
+  assert.equal(buttons[0]?.disabled, true);
+  say({ type: 'ack', id: sent('answer')[0].id, at: AT, outcome: 'requested' });
+  say(news({ unanswered: [] }, [turn(1, 1)], 2));
+  assert.equal(all('.dvergr-unanswered')[0]?.hidden, true);
+});
+
+test('what could not be answered says why, and may be asked for again', () => {
+  const unanswered = [{ message: idOf(1), actor: 'researcher', here: true }];
+  const { all, sent, say, button, time } = drawn({ said: [said(1)], present: PRESENT, unanswered });
+  button('Answer').click();
+  time.pass(2000);
+  button('Answer').click();
+  assert.equal(new Set(sent('answer').map((message) => message.id)).size, 1);
+  say({ type: 'ack', id: sent('answer')[0].id, at: AT, outcome: 'failed', error: 'room "research" is closed' });
+  assert.equal(all('.dvergr-unanswered .dvergr-bad')[0]?.textContent, 'room "research" is closed');
+  button('Answer').click();
+  assert.equal(new Set(sent('answer').map((message) => message.id)).size, 2);
+});
+
+test('of many who have not answered some have a line and the others are counted', () => {
+  const unanswered = Array.from({ length: 40 }, (_, number) => ({ message: idOf(1), actor: `actor ${number}` }));
+  const { all } = drawn({ said: [said(1)], unanswered });
+  assert.equal(all('.dvergr-unanswered button').length, 6);
+  assert.equal(all('.dvergr-unanswered .dvergr-rest')[0]?.textContent, 'unanswered by 34 more');
+});
+
+test('an old thread with something unanswered is open', () => {
+  const threads = Array.from({ length: 12 }, (_, number) => [said(number), said(number + 20, number)]).flat();
+  const { texts } = drawn({ said: threads, unanswered: [{ message: idOf(20), actor: 'critic' }] });
+  assert.ok(texts().includes('message 20') && !texts().includes('message 21'));
+});
+
+test('a turn that completed without a reply says how, one that replied does not', () => {
+  const ends = [
+    { reason: 'silent' },
+    { reason: 'withheld' },
+    { reason: 'own-message' },
+    {},
+  ];
+  const rows = [...ends.map((end, number) => turn(number, 1, { status: 'completed', ...end })), turn(9, 1, { status: 'completed' })];
+  const { all } = drawn({ said: [said(1), said(2, 1, { run: turn(9, 1).id })] }, rows);
+  const notes = all('.dvergr-turn .dvergr-cut.dvergr-soft:not([title])').map((node) => (node.hidden ? '' : node.textContent));
+  assert.deepEqual(notes, ['stayed silent', 'the reply was withheld', 'no reply, own message', 'ended without a reply', '']);
+  assert.deepEqual(new Set(all('.dvergr-turn .dvergr-word').map((node) => node.textContent)), new Set(['completed']));
+});
+
+test('a turn that streams nothing has one line, and a short text one more', () => {
+  const { all, say } = drawn({ said: [said(1)] }, [turn(1, 1)]);
+  const stream = () => /** @type {HTMLElement} */ (all('.dvergr-stream')[0]);
+  assert.equal(stream().hidden, true);
+  say(news({}, [turn(1, 1, { said: 'Three' })], 2));
+  assert.deepEqual([stream().hidden, stream().dataset['tall']], [false, undefined]);
+  say(news({}, [turn(1, 1, { said: 'Three groups\nstand out' })], 3));
+  assert.equal(stream().dataset['tall'], '');
+  say(news({}, [turn(1, 1)], 4));
+  assert.deepEqual([stream().hidden, stream().dataset['tall']], [false, '']);
+});
+
+test('a program that asked is called so, and a long name is whole in its title', () => {
+  const long = 'a name that nobody can read in one short column';
+  const { all } = drawn({ said: [said(1, 1, { who: '_ask-f5669189', person: false, to: long }), said(2, 1, { who: long, to: '_ask-f5669189' })] });
+  const names = all('.dvergr-from').map((node) => [[...node.children].map((each) => each.textContent), node.title]);
+  assert.deepEqual(names, [
+    [['a program', `to ${long}`], `a program to ${long}`],
+    [[long, 'to a program'], `${long} to a program`],
+  ]);
+});
+
 test('whom it goes to may be chosen, and the choice stays while others come and go', () => {
   const { to, say } = drawn({ present: PRESENT });
   assert.deepEqual([...to.options].map((option) => option.value), ['', '*', 'researcher', 'critic']);
-  assert.equal(to.options[0]?.textContent, 'the room’s rule: everyone');
+  assert.equal(to.options[0]?.textContent, 'everyone (nobody named)');
   to.value = 'critic';
   say(news({ present: [...PRESENT, { actor: 'writer', program: 'echo' }] }, [], 2));
   assert.equal(to.value, 'critic');
   say(news({ present: [PRESENT[0] ?? { actor: '', program: '' }] }, [], 3));
   assert.equal(to.value, '');
-  assert.equal(to.options[0]?.textContent, 'the room’s rule: researcher');
+  assert.equal(to.options[0]?.textContent, 'researcher (the only one here)');
 });
 
 test('there is one tab stop, and arrows move over messages of all threads', () => {

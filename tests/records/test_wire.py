@@ -120,3 +120,15 @@ def test_a_turn_says_what_answers_and_which_message_caused_it() -> None:
     run = made(kind="agent-turn", provenance=Provenance(program_kind="scripted"))
     assert (row(run)["program"], row(run)["trigger"]) == ("scripted", run.trigger)
     assert "trigger" not in row(made())
+
+
+def test_only_a_turn_that_is_known_to_have_completed_without_a_reply_is_mute() -> None:
+    done = made(status=RunStatus.COMPLETED, kind="agent-turn")
+    assert row(done, activities=0).get("mute") is True
+    known = (
+        row(done),
+        row(done, result="yes", activities=0),
+        row(made(status=RunStatus.FAILED, kind="agent-turn"), activities=0),
+    )
+    assert [wire.get("mute") for wire in known] == [None] * 3
+    assert "mute" not in row(made(status=RunStatus.COMPLETED, kind="workflow"), activities=0)

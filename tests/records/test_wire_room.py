@@ -92,6 +92,9 @@ def test_of_many_participants_those_that_work_or_have_work_are_named_first() -> 
         {"type": "post", "id": "a", "text": "hello", "to": 1, "reply_to": None},
         {"type": "post", "id": "a", "text": "hello", "to": "x" * 201, "reply_to": None},
         {"type": "post", "id": "a", "text": "hello", "to": None, "reply_to": "x" * 65},
+        {"type": "answer", "id": "a", "message_id": "m"},
+        {"type": "answer", "id": "a", "message_id": "m", "actor": ""},
+        {"type": "answer", "id": "a", "message_id": "m", "actor": "x" * 201},
         {"type": "older", "id": "x" * 65},
         {"type": "whole", "id": "a"},
         {"type": "join", "id": "a"},
@@ -107,6 +110,7 @@ def test_what_a_room_view_may_not_say_is_nothing(content: object) -> None:
     [
         {"type": "post", "id": "a", "text": "hello", "to": None, "reply_to": None},
         {"type": "post", "id": "a", "text": "hello", "to": "*", "reply_to": "m"},
+        {"type": "answer", "id": "a", "message_id": "m", "actor": "critic"},
         {"type": "older", "id": "a"},
         {"type": "whole", "id": "a", "message_id": "m"},
         {"type": "cancel", "id": "a", "run_id": "r"},

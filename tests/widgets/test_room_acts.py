@@ -12,11 +12,12 @@ import dvergr_nb as d
 from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.query import MessageFilter
+from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.wire import Cancel
-from dvergr_nb.records.wire_room import AskWhole, Older, Post
+from dvergr_nb.records.wire_room import Answer, AskWhole, Older, Post
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.room_acts import RoomActs
-from tests.widgets.told import Gate, Told, room_feed_of
+from tests.widgets.told import Gate, Told, left_unanswered, room_feed_of
 
 
 async def posted(here: Session, text: str, room: str = "research") -> Message:
@@ -118,6 +119,7 @@ async def test_all_of_a_long_message_is_told_when_it_is_asked_for() -> None:
 async def test_what_is_not_said_in_the_room_is_not_told_through_its_view() -> None:
     with Session(":memory:") as here:
         here.rooms.open("research")
+        here.rooms.open("other")
         told = Told()
         acts = RoomActs(room_feed_of(here, told, "research"))
         run = await here.job(lambda: "secret", room="research").wait()
@@ -157,3 +159,70 @@ async def test_a_closed_room_is_not_opened_by_what_is_said_to_it_through_its_vie
         assert told.of("ack")[0]["outcome"] == "failed"
         assert "closed" in told.of("ack")[0]["error"]
         assert here.rooms.is_closed("research")
+
+
+def answer(message: Message, act: str = "press", actor: str = "echo") -> Answer:
+    return Answer(type="answer", id=act, message_id=message.id, actor=actor)
+
+
+async def test_an_unanswered_message_is_answered_once_however_often_that_is_asked_for() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        room.join("echo", d.echo())
+        lost = await left_unanswered(here, "research", "hello", to="echo")
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        acts.do(answer(lost))
+        acts.do(answer(lost))
+        await told.until(lambda: told.of("ack"))
+        acts.do(answer(lost))
+        acts.do(answer(lost, "another press"))
+        await told.until(lambda: len(told.of("ack")) == 3)
+        await told.until(lambda: len(told.said()) == 2)
+        assert [ack["outcome"] for ack in told.of("ack")] == ["requested", "requested", "over"]
+        assert len(here.runs(room="research")) == 1
+        await here.drain()
+
+
+async def test_what_nobody_there_can_answer_is_said() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        room.join("ann", d.echo())
+        lost = await left_unanswered(here, "research", "hello", to="ann")
+        room.leave("ann")
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        acts.do(answer(lost, actor="ann"))
+        await told.until(lambda: told.of("ack"))
+        assert told.of("ack")[0]["outcome"] == "failed"
+        assert "ann" in told.of("ack")[0]["error"]
+
+
+async def test_a_closed_room_answers_nothing_through_its_view() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        room.join("echo", d.echo())
+        lost = await left_unanswered(here, "research", "hello", to="echo")
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        room.fence()
+        acts.do(answer(lost))
+        await told.until(lambda: told.of("ack"))
+        assert "closed" in told.of("ack")[0]["error"]
+        assert here.rooms.is_closed("research")
+
+
+async def test_where_it_cannot_be_read_what_is_unanswered_the_answer_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        here.rooms.open("research").join("echo", d.echo())
+        lost = await left_unanswered(here, "research", "hello", to="echo")
+        acts = RoomActs(room_feed_of(here, told, "research"))
+        await told.until(lambda: told.room().get("unanswered"))
+
+        def broken(room: str | None, limit: int) -> Sequence[Unanswered]:
+            raise StoreFailed("store.duckdb", "the disk hangs")
+
+        here.store.unanswered = broken  # type: ignore[method-assign]
+        acts.do(answer(lost))
+        acts.do(answer(lost))
+        await told.until(lambda: told.of("ack"))
+        assert "the disk hangs" in told.of("ack")[0]["error"]
+        assert "could not read the store" in caplog.text

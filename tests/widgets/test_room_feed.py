@@ -13,9 +13,9 @@ import dvergr_nb as d
 from dvergr_nb.records.event import RunWithdrawn
 from dvergr_nb.records.message import Message
 from dvergr_nb.session import Session
-from dvergr_nb.widgets import room_feed
+from dvergr_nb.widgets import lookout, room_feed
 from dvergr_nb.widgets.feed import FLUSH_S
-from tests.widgets.told import Gate, Told, feed_of, room_feed_of
+from tests.widgets.told import Gate, Told, feed_of, left_unanswered, room_feed_of
 
 
 async def posted(here: Session, text: str, room: str = "research", **how: Any) -> Message:
@@ -73,6 +73,7 @@ async def test_who_works_and_what_is_queued_is_told_while_it_is_so() -> None:
         await posted(here, "one")
         await posted(here, "two")
         await told.until(lambda: len(told.room().get("present", [{}])[0].get("queued", ())) == 1)
+        await told.until(lambda: statuses(told) == ["queued", "running"])
         here_now = told.room()["present"][0]
         assert here_now["working"] in {row["id"] for row in told.runs() if row["status"] == "running"}
         assert here_now["queued"] == [row["id"] for row in told.runs() if row["status"] == "queued"]
@@ -248,3 +249,52 @@ async def test_a_feed_that_was_stopped_hears_nothing() -> None:
         feed.resync()
         assert texts(told) == ["before"]
         assert not feed.hub._rooms
+
+
+async def test_what_nobody_answers_is_told_with_who_could_and_leaves_when_it_is_answered() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        room.join("echo", d.echo())
+        lost = await left_unanswered(here, "research", "hello", to="echo")
+        room_feed_of(here, told, "research")
+        await told.until(lambda: told.room().get("unanswered"))
+        assert told.room()["unanswered"] == [{"message": lost.id, "actor": "echo", "here": True}]
+        room.leave("echo")
+        await told.until(lambda: told.room()["unanswered"] == [{"message": lost.id, "actor": "echo"}])
+        room.join("echo", d.echo())
+        await told.until(lambda: told.room()["unanswered"] == [{"message": lost.id, "actor": "echo", "here": True}])
+        room.answer(room.unanswered()[0])
+        await told.until(lambda: told.room()["unanswered"] == [])
+        await here.drain()
+
+
+async def test_a_message_that_nobody_will_answer_is_told_when_it_is_posted() -> None:
+    with Session(":memory:") as here:
+        room, told = here.rooms.open("research"), Told()
+        room.join("echo", d.echo())
+        room_feed_of(here, told, "research")
+        await told.until(lambda: told.room().get("unanswered") == [])
+        lost = await left_unanswered(here, "research", "hello", to="echo")
+        await told.until(lambda: [each["message"] for each in told.room()["unanswered"]] == [lost.id])
+
+
+async def test_many_changes_are_few_looks_for_what_is_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        looks: list[int] = []
+        here.rooms.open("research").join("echo", d.echo())
+        unanswered = here.store.unanswered
+
+        def looked(room_name: str | None, limit: int) -> Any:
+            looks.append(limit)
+            return unanswered(room_name, limit)
+
+        monkeypatch.setattr(here.store, "unanswered", looked)
+        room_feed_of(here, told, "research")
+        began = asyncio.get_running_loop().time()
+        for number in range(50):
+            await posted(here, f"message {number}")
+        await told.until(lambda: len(told.said()) == 100)
+        await here.drain()
+        took = asyncio.get_running_loop().time() - began
+        assert len(looks) <= 2 + took / lookout.LOOK_S

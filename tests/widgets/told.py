@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dvergr_nb.records.message import Message as Stored
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.feed import Feed, Scope
 from dvergr_nb.widgets.hub import Hub
@@ -89,6 +90,16 @@ def room_feed_of(session: Session, told: Told, room: str, limit: int = 500) -> R
     feed = RoomFeed(Hub.of(session), room=room, limit=limit, send=told.send, save=told.save)
     feed.start()
     return feed
+
+
+async def left_unanswered(session: Session, room: str, text: str, to: str) -> Stored:
+    """A message that was stored after its room admitted nothing any more, so that no Run answers it; the room is open again."""
+    venue = session.rooms.open(room)
+    posting = venue.post(text, to=to)
+    fence = venue.fence()
+    await posting
+    venue.reopen(fence)
+    return posting.message
 
 
 class Gate:

@@ -36,6 +36,7 @@ var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
 var PAUSES = /* @__PURE__ */ new Set(["approval", "result-review", "once-effect"]);
 var PLAIN = /* @__PURE__ */ new Set(["error", "cancel-requested"]);
 var isLive = (row) => LIVE.has(row.status);
+var isTurn = (row) => row.kind === "agent-turn";
 function group(row) {
   if (row.status === "cancelling") return "running";
   if (row.status === "waiting") return PAUSES.has(row.reason ?? "") ? "waiting" : "stopped";
@@ -52,8 +53,16 @@ var words = (reason) => reason.replaceAll("-", " ");
 function word(row, presence) {
   if (isLive(row)) return presence === "live" ? row.status : `kernel ${presence}`;
   const name = group(row);
-  if (!row.reason || PLAIN.has(row.reason)) return name;
+  if (!row.reason || PLAIN.has(row.reason) || isTurn(row) && name === "completed") return name;
   return name === "waiting" ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
+}
+var UNSAID = /* @__PURE__ */ new Map([
+  ["", "ended without a reply"],
+  ["silent", "stayed silent"],
+  ["withheld", "the reply was withheld"]
+]);
+function unsaid({ reason = "" }) {
+  return UNSAID.get(reason) ?? `no reply, ${words(reason)}`;
 }
 
 // src/shared/link.js
@@ -442,6 +451,8 @@ var Talk = class {
   older = false;
   /** @type {Map<string, SaidWire>} */
   said = /* @__PURE__ */ new Map();
+  /** @type {UnansweredWire[]} */
+  unanswered = [];
   #keep = Infinity;
   /** @type {Thread[] | null} */
   #threads = null;
@@ -466,6 +477,7 @@ var Talk = class {
     this.present = news.present ?? this.present;
     this.others = news.others ?? this.others;
     this.older = news.older ?? this.older;
+    this.unanswered = news.unanswered ?? this.unanswered;
     this.#keep = news.keep ?? this.#keep;
     if (!news.said) return;
     for (const said of news.said) this.said.set(said.id, said);
@@ -491,6 +503,11 @@ var Talk = class {
 };
 function oldestFirst(one, other) {
   return one.at - other.at || (one.id < other.id ? -1 : 1);
+}
+var ASKER = /^_ask-/;
+function named(address) {
+  const isProgram = ASKER.test(address);
+  return { name: isProgram ? "a program" : address, isProgram };
 }
 var lastOf = (thread) => (
   /** @type {SaidWire} */
@@ -528,22 +545,171 @@ var Order = class {
 };
 
 // src/shared/stream.js
+var ONE = 1.5;
 var Stream = class {
   #text = make("p");
+  #isTall = false;
   el = make("div", { class: "dvergr-stream", role: "group", "aria-live": "off", "aria-label": "Reply so far" }, this.#text);
   /**
-   * @param {string | undefined} text nothing hides it
+   * @param {string | undefined} text so far, empty where nothing has come; undefined: nothing comes any more
    * @param {boolean} goesOn whether more may come
    */
   draw(text, goesOn) {
-    this.el.hidden = !text;
-    attribute(this.el, "data-open", goesOn);
+    this.#isTall &&= text !== void 0;
     say(this.#text, text ?? "");
+    attribute(this.el, "data-open", goesOn);
+    this.el.hidden = !text && !this.#isTall;
+    this.fit();
+  }
+  /** Becomes tall where the text is longer than a line; where it is not on the page yet, only breaks can tell. */
+  fit() {
+    if (!this.el.hidden && !this.#isTall) this.#isTall = this.#text.textContent.includes("\n") || this.#isLong();
+    attribute(this.el, "data-tall", this.#isTall);
+  }
+  #isLong() {
+    const high = this.#text.offsetHeight;
+    return high > 0 && high > ONE * parseFloat(getComputedStyle(this.#text).lineHeight);
+  }
+};
+
+// src/room_view/unanswered.js
+var LINES = 6;
+var PATIENCE2 = 1500;
+var Unanswered = class {
+  #message;
+  #link;
+  #signal;
+  /** @type {Map<string, Line>} by actor */
+  #lines = /* @__PURE__ */ new Map();
+  #rest = make("p", { class: "dvergr-rest" });
+  el = make("div", { class: "dvergr-unanswered", role: "gridcell", hidden: true });
+  /**
+   * @param {string} message its id
+   * @param {Link} link
+   * @param {AbortSignal} signal
+   */
+  constructor(message, link, signal) {
+    this.#message = message;
+    this.#link = link;
+    this.#signal = signal;
+  }
+  /**
+   * @param {UnansweredWire[]} wires
+   * @param {boolean} isCurrent whether Tab reaches the message
+   */
+  draw(wires, isCurrent) {
+    const shown = wires.slice(0, LINES);
+    const actors = new Set(shown.map((wire) => wire.actor));
+    for (const [actor, line] of this.#lines) {
+      if (actors.has(actor)) continue;
+      line.leave(this.el);
+      this.#lines.delete(actor);
+    }
+    for (const wire of shown) this.#line(wire.actor, isCurrent).draw(wire.here ?? false);
+    const others = wires.length - shown.length;
+    say(this.#rest, others ? `unanswered by ${count(others)} more` : "");
+    if (others) this.el.append(this.#rest);
+    else this.#rest.remove();
+    this.el.hidden = !shown.length;
+  }
+  /**
+   * @param {string} actor
+   * @param {boolean} isCurrent
+   */
+  #line(actor, isCurrent) {
+    const known = this.#lines.get(actor);
+    if (known) return known;
+    const line = new Line(this.#message, actor, this.#link, this.#signal);
+    attribute(line.answer, "tabindex", isCurrent ? 0 : -1);
+    this.#lines.set(actor, line);
+    this.el.append(line.el);
+    return line;
+  }
+};
+var Line = class {
+  #message;
+  #actor;
+  #link;
+  #signal;
+  #isHere = false;
+  /** Whether it was asked for a moment ago, or was taken. */
+  #isAsked = false;
+  /** The id of the press that was not answered yet. */
+  #press = "";
+  #note = make("span", { class: "dvergr-cut dvergr-bad", "aria-live": "polite", hidden: true });
+  answer;
+  el;
+  /**
+   * @param {string} message
+   * @param {string} actor
+   * @param {Link} link
+   * @param {AbortSignal} signal
+   */
+  constructor(message, actor, link, signal) {
+    this.#message = message;
+    this.#actor = actor;
+    this.#link = link;
+    this.#signal = signal;
+    this.answer = button("Answer", "dvergr-quiet", () => this.#ask(), signal);
+    attribute(this.answer, "aria-label", `Answer by ${actor}`);
+    const text = make("span", { class: "dvergr-soft dvergr-cut", title: actor }, `unanswered by ${actor}`);
+    const news = make("span", { class: "dvergr-news" }, text, this.answer, this.#note);
+    this.el = make("div", { class: "dvergr-turn" }, make("div", { class: "dvergr-body" }, news));
+  }
+  /** @param {boolean} isHere whether the actor takes part */
+  draw(isHere) {
+    this.#isHere = isHere;
+    const hadFocus = document.activeElement === this.answer;
+    this.answer.disabled = !isHere || this.#isAsked || this.#link.presence === "gone";
+    attribute(this.answer, "title", isHere ? null : `${this.#actor} takes no part now`);
+    if (hadFocus && this.answer.disabled) this.#toMessage();
+  }
+  /** @param {HTMLElement} parent */
+  leave(parent) {
+    if (parent.contains(document.activeElement) && this.el.contains(document.activeElement)) this.#toMessage();
+    this.el.remove();
+  }
+  /** A button that goes takes the focus with it. */
+  #toMessage() {
+    const row = this.el.closest("[role=row]");
+    row?.focus({ preventScroll: true });
+  }
+  /** The same press repeated before it was answered is the same act: Python does it once. */
+  #ask() {
+    this.#say("");
+    this.#isAsked = true;
+    const question = (
+      /** @type {const} */
+      { type: "answer", message_id: this.#message, actor: this.#actor }
+    );
+    const id = this.#link.ask(question, (answered2) => this.#taken(answered2), this.#press || void 0);
+    this.#press = id;
+    this.#link.time.after(PATIENCE2, () => this.#mayRepeat(id));
+    this.draw(this.#isHere);
+  }
+  /** @param {string} id */
+  #mayRepeat(id) {
+    if (this.#press !== id || this.#signal.aborted) return;
+    this.#isAsked = false;
+    this.draw(this.#isHere);
+  }
+  /** @param {Answered} answered */
+  #taken(answered2) {
+    if (answered2.type !== "ack" || answered2.id !== this.#press) return;
+    this.#press = "";
+    this.#isAsked = answered2.outcome !== "failed";
+    this.#say(answered2.outcome === "failed" ? answered2.error ?? "It could not be done." : "");
+    this.draw(this.#isHere);
+  }
+  /** @param {string} error */
+  #say(error) {
+    say(this.#note, error);
+    this.#note.hidden = !error;
   }
 };
 
 // src/room_view/said.js
-var LINES = 6;
+var LINES2 = 6;
 var RANK = ["waiting", "running", "cancelling", "queued", "failed", "cancelled", "completed"];
 var Said = class {
   #link;
@@ -563,6 +729,7 @@ var Said = class {
   /** @type {Map<string, Line>} */
   #lines = /* @__PURE__ */ new Map();
   #rest = make("p", { class: "dvergr-rest" });
+  #unanswered;
   /** @type {string | null} all of it, where it was asked for */
   #whole = null;
   #isLong = false;
@@ -581,15 +748,15 @@ var Said = class {
     this.#link = link;
     this.#signal = signal;
     this.#acts = acts;
-    const who = make("span", { class: "dvergr-from", role: "gridcell" }, make("span", {}, said.person ? "you" : said.who), toWhom(said));
+    this.#unanswered = new Unanswered(said.id, link, signal);
     const at = make("span", { class: "dvergr-num dvergr-soft", role: "gridcell" }, clock(said.at));
     const body = make("div", { class: "dvergr-body", role: "gridcell" }, this.#text);
     if (said.length) {
       this.#more = button("", "dvergr-quiet", () => this.turn(), signal);
       body.append(this.#more);
     }
-    const line = make("div", { class: "dvergr-line" }, this.#shape, who, body, this.#ends, at);
-    this.el = make("div", { class: "dvergr-message", role: "row", "data-id": said.id, tabindex: -1 }, line, this.#runs);
+    const line = make("div", { class: "dvergr-line" }, this.#shape, from(said), body, this.#ends, at);
+    this.el = make("div", { class: "dvergr-message", role: "row", "data-id": said.id, tabindex: -1 }, line, this.#runs, this.#unanswered.el);
     attribute(this.el, "data-person", said.person ?? null);
     this.#drawText();
   }
@@ -604,17 +771,18 @@ var Said = class {
     attribute(this.el, "aria-expanded", thread && thread.said.length + runs.length > 1 ? String(isOpen2) : null);
     attribute(this.el, "data-folded", thread !== null && !isOpen2);
     this.#drawEnds(thread, isOpen2);
-    this.#drawRuns(isOpen2 || !thread ? runs : [], place2.queue);
+    this.#drawRuns(isOpen2 || !thread ? runs : [], place2);
+    this.#unanswered.draw(isOpen2 || !thread ? place2.unanswered : [], this.#isCurrent);
     this.#drawState(thread && !isOpen2 ? runs : []);
   }
   /**
    * Rows are replaced when they change, so most of a long list is known to be as it was.
    * @param {Place} place
    */
-  #isNews({ runs, queue, thread, isOpen: isOpen2 }) {
+  #isNews({ runs, replied, unanswered, queue, thread, isOpen: isOpen2 }) {
     const { presence, cancelling, refusals } = this.#link;
-    const facts = runs.flatMap((row) => [row, queue.get(row.id), cancelling.has(row.id), refusals.get(row.id)]);
-    const drawn = [presence, thread?.said.length, isOpen2, ...facts];
+    const facts = runs.flatMap((row) => [row, queue.get(row.id), replied.has(row.id), cancelling.has(row.id), refusals.get(row.id)]);
+    const drawn = [presence, thread?.said.length, isOpen2, ...unanswered, ...facts];
     const isNews = drawn.length !== this.#drawn.length || drawn.some((fact, index) => fact !== this.#drawn[index]);
     this.#drawn = drawn;
     return isNews;
@@ -687,17 +855,17 @@ var Said = class {
   }
   /**
    * @param {RunRow[]} runs
-   * @param {Map<string, number>} queue
+   * @param {Place} place
    */
-  #drawRuns(runs, queue) {
-    const shown = runs.length > LINES ? [...runs].sort(byRank).slice(0, LINES) : runs;
+  #drawRuns(runs, { queue, replied }) {
+    const shown = runs.length > LINES2 ? [...runs].sort(byRank).slice(0, LINES2) : runs;
     const ids = new Set(shown.map((row) => row.id));
     for (const [id, line] of this.#lines) {
       if (ids.has(id)) continue;
       line.el.remove();
       this.#lines.delete(id);
     }
-    for (const row of shown) this.#line(row).update(row, this.#link, queue.get(row.id) ?? 0);
+    for (const row of shown) this.#line(row).update(row, this.#link, queue.get(row.id) ?? 0, replied.has(row.id));
     const others = runs.filter((row) => !ids.has(row.id));
     say(this.#rest, others.length ? `${count(others.length)} more: ${summed(others)}` : "");
     if (others.length) this.#runs.append(this.#rest);
@@ -708,14 +876,14 @@ var Said = class {
   #line(row) {
     const known = this.#lines.get(row.id);
     if (known) return known;
-    const line = new Line(() => this.#link.cancel(row.id), () => this.el.focus({ preventScroll: true }), this.#signal);
+    const line = new Line2(() => this.#link.cancel(row.id), () => this.el.focus({ preventScroll: true }), this.#signal);
     attribute(line.cancel, "tabindex", this.#isCurrent ? 0 : -1);
     this.#lines.set(row.id, line);
     this.#runs.append(line.el);
     return line;
   }
 };
-var Line = class {
+var Line2 = class {
   #who = make("span", { class: "dvergr-cut dvergr-soft" });
   #word = make("span", { class: "dvergr-word" });
   #took = make("span", { class: "dvergr-soft" });
@@ -739,18 +907,21 @@ var Line = class {
    * @param {RunRow} row
    * @param {Link} link
    * @param {number} place in its actor's queue, 0 where it is not queued
+   * @param {boolean} hasReplied
    */
-  update(row, link, place2) {
+  update(row, link, place2, hasReplied) {
     attribute(this.el, "data-state", state(row, link.presence));
     attribute(this.el, "data-run", row.id);
     say(this.#who, row.actor);
-    const named = word(row, link.presence);
-    say(this.#word, named === "queued" && place2 ? `queued, ${ordinal(place2)}` : named);
-    const note = link.refusals.get(row.id) ?? (row.status === "failed" ? row.error : void 0) ?? "";
+    attribute(this.#who, "title", row.actor);
+    const named2 = word(row, link.presence);
+    say(this.#word, named2 === "queued" && place2 ? `queued, ${ordinal(place2)}` : named2);
+    const error = link.refusals.get(row.id) ?? (row.status === "failed" ? row.error : void 0) ?? "";
+    const note = error || (row.status === "completed" && isTurn(row) && !hasReplied ? unsaid(row) : "");
     say(this.#note, note);
     this.#note.hidden = !note;
-    attribute(this.#note, "class", `dvergr-cut${note ? " dvergr-bad" : ""}`);
-    this.#stream.draw(isLive(row) ? row.said : void 0, link.presence === "live");
+    attribute(this.#note, "class", `dvergr-cut ${error ? "dvergr-bad" : "dvergr-soft"}`);
+    this.#stream.draw(isLive(row) ? row.said ?? "" : void 0, link.presence === "live");
     this.#drawCancel(row, link);
     this.#row = row;
     this.count(link);
@@ -763,6 +934,7 @@ var Line = class {
     if (!row) return;
     say(this.#took, tookText(row, link));
     this.#took.hidden = !this.#took.textContent;
+    this.#stream.fit();
   }
   /**
    * @param {RunRow} row
@@ -776,7 +948,13 @@ var Line = class {
     if (hadFocus && (this.cancel.hidden || this.cancel.disabled)) this.#leave();
   }
 };
-var toWhom = (said) => said.to && said.to !== "user" ? make("span", { class: "dvergr-to" }, `to ${said.to}`) : null;
+function from(said) {
+  const who = said.person ? { name: "you", isProgram: false } : named(said.who);
+  const to = said.to && said.to !== "user" ? `to ${named(said.to).name}` : "";
+  const name = make("span", { class: who.isProgram ? "dvergr-cut dvergr-soft" : "dvergr-cut" }, who.name);
+  const title = [who.name, to].filter(Boolean).join(" ");
+  return make("span", { class: "dvergr-from", role: "gridcell", title }, name, to && make("span", { class: "dvergr-to dvergr-cut" }, to));
+}
 var byRank = (one, other) => RANK.indexOf(one.status) - RANK.indexOf(other.status) || one.created - other.created;
 function summed(runs) {
   const words2 = RANK.map((status) => ({ status, many: runs.filter((row) => row.status === status).length }));
@@ -859,15 +1037,15 @@ var List = class {
     const isHeld = !isAtEnd || this.#hasFocus;
     const threads = this.#order.settle(this.#talk.threads, isHeld);
     const newest = new Set([...threads].sort(byNews).slice(0, OPEN).map((thread) => thread.id));
-    const runs = this.#runsByTrigger();
-    const queue = this.#queue();
+    const facts = { runs: this.#runsByTrigger(), queue: this.#queue(), replied: this.#replied(), unanswered: this.#unanswered() };
     this.#older.hidden = !this.#talk.older;
     this.#older.disabled = this.#isAsking || this.#link.presence === "gone";
     const kept = /* @__PURE__ */ new Set();
-    const groups = threads.map((thread) => this.#drawThread(thread, newest, runs, queue, kept));
+    const groups = threads.map((thread) => this.#drawThread(thread, newest, facts, kept));
     for (const id of this.#rows.keys()) if (!kept.has(id)) this.#rows.delete(id);
     for (const id of this.#groups.keys()) if (!this.#talk.said.has(id) && !threads.some((each) => each.id === id)) this.#groups.delete(id);
     place(this.#grid, groups);
+    this.count();
     if (!this.#current || !this.#rows.has(this.#current)) this.#setCurrent([...this.#rows.keys()].at(-1) ?? null);
     if (isAtEnd && !this.#hasFocus) this.toEnd();
   }
@@ -915,16 +1093,25 @@ var List = class {
     )));
     return new Map(places);
   }
+  /** @returns {Set<string>} */
+  #replied() {
+    return new Set([...this.#talk.said.values()].flatMap(({ run = [] }) => run));
+  }
+  /** @returns {Map<string, UnansweredWire[]>} by message */
+  #unanswered() {
+    const found = /* @__PURE__ */ new Map();
+    for (const wire of this.#talk.unanswered) found.set(wire.message, [...found.get(wire.message) ?? [], wire]);
+    return found;
+  }
   /**
    * @param {Thread} thread
    * @param {Set<string>} newest
-   * @param {Map<string, RunRow[]>} runs
-   * @param {Map<string, number>} queue
+   * @param {Facts} facts
    * @param {Set<string>} kept
    */
-  #drawThread(thread, newest, runs, queue, kept) {
-    const lives = thread.said.some((said) => runs.get(said.id)?.some(isLive));
-    const isOpen2 = this.#chosen.get(thread.id) ?? (newest.has(thread.id) || lives);
+  #drawThread(thread, newest, { runs, queue, replied, unanswered }, kept) {
+    const calls = thread.said.some((said) => unanswered.has(said.id) || runs.get(said.id)?.some(isLive));
+    const isOpen2 = this.#chosen.get(thread.id) ?? (newest.has(thread.id) || calls);
     const group2 = this.#groups.get(thread.id) ?? make("div", { class: "dvergr-thread", role: "rowgroup" });
     this.#groups.set(thread.id, group2);
     const [head, ...others] = thread.said;
@@ -940,7 +1127,8 @@ var List = class {
     const nodes = shown.map((said, index) => {
       const row = this.#row(said, thread);
       kept.add(said.id);
-      row.update({ runs: isOpen2 ? runs.get(said.id) ?? [] : all, queue, thread: index ? null : thread, isOpen: isOpen2 });
+      const own = isOpen2 ? runs.get(said.id) ?? [] : all;
+      row.update({ runs: own, replied, unanswered: unanswered.get(said.id) ?? [], queue, thread: index ? null : thread, isOpen: isOpen2 });
       return row.el;
     });
     place(group2, nodes);
@@ -975,13 +1163,13 @@ var List = class {
   }
   #askOlder() {
     this.#isAsking = true;
-    const from = this.#scroller.scrollHeight - this.#scroller.scrollTop;
+    const from2 = this.#scroller.scrollHeight - this.#scroller.scrollTop;
     this.#link.ask({ type: "older" }, () => {
       this.#isAsking = false;
       this.#link.time.after(100, () => {
         if (this.#signal.aborted) return;
         this.draw();
-        this.#scroller.scrollTop = this.#scroller.scrollHeight - from;
+        this.#scroller.scrollTop = this.#scroller.scrollHeight - from2;
       });
     });
     this.draw();
@@ -1156,7 +1344,7 @@ var One = class {
   /** @param {string} actor */
   constructor(actor) {
     this.#wire = { actor, program: "" };
-    const name = make("span", { class: "dvergr-who" }, actor);
+    const name = make("span", { class: "dvergr-who", title: actor }, actor);
     this.el = make("li", { class: "dvergr-state" }, shape(), name, this.#program, this.#word, this.#took, this.#waits);
   }
   /**
@@ -1195,7 +1383,7 @@ var One = class {
 };
 
 // src/room_view/say.js
-var PATIENCE2 = 1500;
+var PATIENCE3 = 1500;
 var RULE = "";
 var EVERYONE = "*";
 var Box = class {
@@ -1238,6 +1426,7 @@ var Box = class {
     this.el = make("div", { class: "dvergr-say", role: "group", "aria-label": "New message" }, this.#target, this.#text, acting);
     this.el.addEventListener("keydown", (event) => this.#key(event), { signal });
     this.#text.addEventListener("input", () => this.draw(), { signal });
+    this.#to.addEventListener("change", () => this.#turnTo(), { signal });
   }
   draw() {
     const { presence } = this.#link;
@@ -1267,12 +1456,12 @@ var Box = class {
   /** The choices stay as they are while the same people are there. The rule: the only one there, else everyone. */
   #drawActors() {
     const actors = this.#talk.present.map((each) => each.actor);
-    const rule = actors.length === 1 && !this.#talk.others ? actors[0] : "everyone";
+    const rule = actors.length === 1 && !this.#talk.others ? `${actors[0]} (the only one here)` : "everyone (nobody named)";
     const key = JSON.stringify([actors, rule]);
     if (key === this.#actors && this.#to.options.length) return;
     this.#actors = key;
     const chosen = this.#to.value;
-    const choices = [[`the room’s rule: ${rule}`, RULE], ["everyone", EVERYONE], ...actors.map((actor) => [actor, actor])];
+    const choices = [[rule, RULE], ["everyone", EVERYONE], ...actors.map((actor) => [actor, actor])];
     this.#to.replaceChildren(...choices.map(([text = "", value = ""]) => make("option", { value }, text)));
     this.#to.value = choices.some(([, value]) => value === chosen) ? chosen : RULE;
   }
@@ -1288,9 +1477,20 @@ var Box = class {
     }
   }
   #clear() {
+    this.#leave();
+    this.#text.focus();
+  }
+  /** Messages begin new threads again. */
+  #leave() {
     this.#thread = null;
     this.#target.hidden = true;
-    this.#text.focus();
+  }
+  /** What is said to somebody else is no reply to what was said here. */
+  #turnTo() {
+    const to = this.#to.value;
+    if (!this.#thread || to === RULE || to === EVERYONE) return;
+    const last = answered(this.#current(this.#thread));
+    if (to !== (last.person ? last.to : last.who)) this.#leave();
   }
   /** The same message pressed again is the same act: Python posts it once. */
   #press() {
@@ -1308,7 +1508,7 @@ var Box = class {
     );
     const id = this.#link.ask(question, (answer) => this.#taken(answer), again?.id);
     this.#sent = { ...question, id };
-    this.#link.time.after(PATIENCE2, () => this.#slow(id));
+    this.#link.time.after(PATIENCE3, () => this.#slow(id));
     this.draw();
   }
   /** @param {Thread} thread as it is now */

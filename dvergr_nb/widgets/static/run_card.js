@@ -58,6 +58,7 @@ var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
 var PAUSES = /* @__PURE__ */ new Set(["approval", "result-review", "once-effect"]);
 var PLAIN = /* @__PURE__ */ new Set(["error", "cancel-requested"]);
 var isLive = (row) => LIVE.has(row.status);
+var isTurn = (row) => row.kind === "agent-turn";
 function group(row) {
   if (row.status === "cancelling") return "running";
   if (row.status === "waiting") return PAUSES.has(row.reason ?? "") ? "waiting" : "stopped";
@@ -74,22 +75,43 @@ var words = (reason) => reason.replaceAll("-", " ");
 function word(row, presence) {
   if (isLive(row)) return presence === "live" ? row.status : `kernel ${presence}`;
   const name = group(row);
-  if (!row.reason || PLAIN.has(row.reason)) return name;
+  if (!row.reason || PLAIN.has(row.reason) || isTurn(row) && name === "completed") return name;
   return name === "waiting" ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
+}
+var UNSAID = /* @__PURE__ */ new Map([
+  ["", "ended without a reply"],
+  ["silent", "stayed silent"],
+  ["withheld", "the reply was withheld"]
+]);
+function unsaid({ reason = "" }) {
+  return UNSAID.get(reason) ?? `no reply, ${words(reason)}`;
 }
 
 // src/shared/stream.js
+var ONE = 1.5;
 var Stream = class {
   #text = make("p");
+  #isTall = false;
   el = make("div", { class: "dvergr-stream", role: "group", "aria-live": "off", "aria-label": "Reply so far" }, this.#text);
   /**
-   * @param {string | undefined} text nothing hides it
+   * @param {string | undefined} text so far, empty where nothing has come; undefined: nothing comes any more
    * @param {boolean} goesOn whether more may come
    */
   draw(text, goesOn) {
-    this.el.hidden = !text;
-    attribute(this.el, "data-open", goesOn);
+    this.#isTall &&= text !== void 0;
     say(this.#text, text ?? "");
+    attribute(this.el, "data-open", goesOn);
+    this.el.hidden = !text && !this.#isTall;
+    this.fit();
+  }
+  /** Becomes tall where the text is longer than a line; where it is not on the page yet, only breaks can tell. */
+  fit() {
+    if (!this.el.hidden && !this.#isTall) this.#isTall = this.#text.textContent.includes("\n") || this.#isLong();
+    attribute(this.el, "data-tall", this.#isTall);
+  }
+  #isLong() {
+    const high = this.#text.offsetHeight;
+    return high > 0 && high > ONE * parseFloat(getComputedStyle(this.#text).lineHeight);
   }
 };
 
@@ -372,6 +394,7 @@ var Card = class {
     this.#id = id;
     this.#hasLived = false;
     this.#shownEnd = null;
+    this.#slot.draw({}, false);
     this.update();
     this.#turn(this.#open);
   }
@@ -460,7 +483,6 @@ var EXCUSES = {
   busy: "The kernel is busy; the details come when its cell ends.",
   gone: "The kernel is gone; the details are in the store, and %card in the next kernel shows them."
 };
-var isTurn = (row) => row.kind === "agent-turn";
 var Slot = class {
   #label = make("span", { class: "dvergr-cut" });
   #fill = make("i");
@@ -479,6 +501,7 @@ var Slot = class {
    */
   draw(news2, kept) {
     this.#line(this.#sentence, news2.sentence);
+    attribute(this.#sentence, "class", news2.soft ? "dvergr-soft" : null);
     this.#line(this.#error, news2.error);
     this.#line(this.#reply, news2.reply);
     attribute(this.#reply, "class", news2.code ? "dvergr-reply dvergr-mono" : "dvergr-reply");
@@ -543,20 +566,25 @@ function tookText(row, link) {
 function news(row, link, pace) {
   const refused = link.refusals.get(row.id);
   if (refused) return { error: refused };
-  if (!isLive(row)) return ended(row);
+  if (!isLive(row)) return ended(row, link.timelines.get(row.id));
   const sentence = expected(row, link);
   const found = {};
-  if (row.said && isTurn(row)) Object.assign(found, { stream: row.said, open: link.presence === "live" });
+  if (isTurn(row)) Object.assign(found, { stream: row.said ?? "", open: link.presence === "live" });
   if (sentence) return { ...found, sentence };
   if (row.progress) found.step = step(row, link, pace);
   if (row.said && !isTurn(row)) found.said = row.said;
   return found;
 }
-function ended(row) {
+function ended(row, timeline) {
   if (row.error && row.status === "failed") return { error: row.error };
   if (row.reason === "attention-suspended") return { sentence: SUSPENDED };
   if (row.result) return { reply: row.result, code: !row.kind.startsWith("agent") };
-  if (isTurn(row)) return row.said && row.status === "completed" && !row.reason ? { stream: row.said } : {};
+  if (isTurn(row)) {
+    if (row.status !== "completed") return {};
+    const isMute = row.reason || row.mute || timeline && !timeline.lives && !timeline.result;
+    if (isMute) return { sentence: unsaid(row), soft: true };
+    return row.said ? { stream: row.said } : {};
+  }
   return row.said ? { said: row.said } : {};
 }
 var SUSPENDED = "It stopped for a message that it attended to. A new message in this thread starts a new Run.";
@@ -592,7 +620,7 @@ function facts(row) {
   const what = isTurn(row) ? row.steps ? some(row.steps, "round") : "" : `${kind} of ${row.actor}`;
   const place = row.place === "thread" && isLive(row) ? "worker thread" : "";
   const reason = row.status === "failed" && row.reason === "error" ? "error" : "";
-  const messages = row.activities === void 0 ? "" : some(row.activities, "correlated activity message");
+  const messages = !row.activities ? "" : some(row.activities, "correlated activity message");
   return [row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
 }
 

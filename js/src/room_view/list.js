@@ -9,6 +9,8 @@ import { lastOf } from './talk.js';
 /** @typedef {import('../shared/link.js').Link} Link */
 /** @typedef {import('../shared/wire.d.ts').RunRow} RunRow */
 /** @typedef {import('../shared/wire.d.ts').SaidWire} SaidWire */
+/** @typedef {import('../shared/wire.d.ts').UnansweredWire} UnansweredWire */
+/** @typedef {{ runs: Map<string, RunRow[]>, queue: Map<string, number>, replied: Set<string>, unanswered: Map<string, UnansweredWire[]> }} Facts what is known of messages and Runs, by id */
 /** @typedef {import('./talk.js').Talk} Talk */
 /** @typedef {import('./talk.js').Thread} Thread */
 
@@ -86,15 +88,15 @@ export class List {
     const isHeld = !isAtEnd || this.#hasFocus;
     const threads = this.#order.settle(this.#talk.threads, isHeld);
     const newest = new Set([...threads].sort(byNews).slice(0, OPEN).map((thread) => thread.id));
-    const runs = this.#runsByTrigger();
-    const queue = this.#queue();
+    const facts = { runs: this.#runsByTrigger(), queue: this.#queue(), replied: this.#replied(), unanswered: this.#unanswered() };
     this.#older.hidden = !this.#talk.older;
     this.#older.disabled = this.#isAsking || this.#link.presence === 'gone';
     const kept = new Set();
-    const groups = threads.map((thread) => this.#drawThread(thread, newest, runs, queue, kept));
+    const groups = threads.map((thread) => this.#drawThread(thread, newest, facts, kept));
     for (const id of this.#rows.keys()) if (!kept.has(id)) this.#rows.delete(id);
     for (const id of this.#groups.keys()) if (!this.#talk.said.has(id) && !threads.some((each) => each.id === id)) this.#groups.delete(id);
     place(this.#grid, groups);
+    this.count();
     if (!this.#current || !this.#rows.has(this.#current)) this.#setCurrent([...this.#rows.keys()].at(-1) ?? null);
     if (isAtEnd && !this.#hasFocus) this.toEnd();
   }
@@ -149,16 +151,28 @@ export class List {
     return new Map(places);
   }
 
+  /** @returns {Set<string>} */
+  #replied() {
+    return new Set([...this.#talk.said.values()].flatMap(({ run = [] }) => run));
+  }
+
+  /** @returns {Map<string, UnansweredWire[]>} by message */
+  #unanswered() {
+    /** @type {Map<string, UnansweredWire[]>} */
+    const found = new Map();
+    for (const wire of this.#talk.unanswered) found.set(wire.message, [...(found.get(wire.message) ?? []), wire]);
+    return found;
+  }
+
   /**
    * @param {Thread} thread
    * @param {Set<string>} newest
-   * @param {Map<string, RunRow[]>} runs
-   * @param {Map<string, number>} queue
+   * @param {Facts} facts
    * @param {Set<string>} kept
    */
-  #drawThread(thread, newest, runs, queue, kept) {
-    const lives = thread.said.some((said) => runs.get(said.id)?.some(isLive));
-    const isOpen = this.#chosen.get(thread.id) ?? (newest.has(thread.id) || lives);
+  #drawThread(thread, newest, { runs, queue, replied, unanswered }, kept) {
+    const calls = thread.said.some((said) => unanswered.has(said.id) || runs.get(said.id)?.some(isLive));
+    const isOpen = this.#chosen.get(thread.id) ?? (newest.has(thread.id) || calls);
     const group = this.#groups.get(thread.id) ?? make('div', { class: 'dvergr-thread', role: 'rowgroup' });
     this.#groups.set(thread.id, group);
     const [head, ...others] = thread.said;
@@ -167,7 +181,8 @@ export class List {
     const nodes = shown.map((said, index) => {
       const row = this.#row(said, thread);
       kept.add(said.id);
-      row.update({ runs: isOpen ? (runs.get(said.id) ?? []) : all, queue, thread: index ? null : thread, isOpen });
+      const own = isOpen ? (runs.get(said.id) ?? []) : all;
+      row.update({ runs: own, replied, unanswered: unanswered.get(said.id) ?? [], queue, thread: index ? null : thread, isOpen });
       return row.el;
     });
     place(group, nodes);

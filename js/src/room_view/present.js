@@ -64,7 +64,7 @@ class One {
   /** @param {string} actor */
   constructor(actor) {
     this.#wire = { actor, program: '' };
-    const name = make('span', { class: 'dvergr-who' }, actor);
+    const name = make('span', { class: 'dvergr-who', title: actor }, actor);
     this.el = make('li', { class: 'dvergr-state' }, shape(), name, this.#program, this.#word, this.#took, this.#waits);
   }
 

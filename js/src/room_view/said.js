@@ -1,12 +1,15 @@
 // One message: who, when, what, and below it the turns that it caused.
 
 import { attribute, button, make, say, shape } from '../shared/dom.js';
-import { isLive, state, word } from '../shared/status.js';
+import { isLive, isTurn, state, unsaid, word } from '../shared/status.js';
 import { Stream } from '../shared/stream.js';
 import { clock, count, duration, running, some } from '../shared/time.js';
+import { named } from './talk.js';
+import { Unanswered } from './unanswered.js';
 
 /** @typedef {import('../shared/wire.d.ts').SaidWire} SaidWire */
 /** @typedef {import('../shared/wire.d.ts').RunRow} RunRow */
+/** @typedef {import('../shared/wire.d.ts').UnansweredWire} UnansweredWire */
 /** @typedef {import('../shared/link.js').Link} Link */
 /** @typedef {import('./talk.js').Thread} Thread */
 
@@ -18,6 +21,8 @@ const RANK = ['waiting', 'running', 'cancelling', 'queued', 'failed', 'cancelled
 /**
  * @typedef {object} Place of a message in the list
  * @property {RunRow[]} runs that it caused
+ * @property {Set<string>} replied Runs that have replied
+ * @property {UnansweredWire[]} unanswered by whom it will not be answered by itself
  * @property {Map<string, number>} queue places of queued turns, counted from 1
  * @property {Thread | null} thread the thread that it heads
  * @property {boolean} isOpen whether that thread is open
@@ -43,6 +48,7 @@ export class Said {
   /** @type {Map<string, Line>} */
   #lines = new Map();
   #rest = make('p', { class: 'dvergr-rest' });
+  #unanswered;
   /** @type {string | null} all of it, where it was asked for */
   #whole = null;
   #isLong = false;
@@ -62,15 +68,15 @@ export class Said {
     this.#link = link;
     this.#signal = signal;
     this.#acts = acts;
-    const who = make('span', { class: 'dvergr-from', role: 'gridcell' }, make('span', {}, said.person ? 'you' : said.who), toWhom(said));
+    this.#unanswered = new Unanswered(said.id, link, signal);
     const at = make('span', { class: 'dvergr-num dvergr-soft', role: 'gridcell' }, clock(said.at));
     const body = make('div', { class: 'dvergr-body', role: 'gridcell' }, this.#text);
     if (said.length) {
       this.#more = button('', 'dvergr-quiet', () => this.turn(), signal);
       body.append(this.#more);
     }
-    const line = make('div', { class: 'dvergr-line' }, this.#shape, who, body, this.#ends, at);
-    this.el = make('div', { class: 'dvergr-message', role: 'row', 'data-id': said.id, tabindex: -1 }, line, this.#runs);
+    const line = make('div', { class: 'dvergr-line' }, this.#shape, from(said), body, this.#ends, at);
+    this.el = make('div', { class: 'dvergr-message', role: 'row', 'data-id': said.id, tabindex: -1 }, line, this.#runs, this.#unanswered.el);
     attribute(this.el, 'data-person', said.person ?? null);
     this.#drawText();
   }
@@ -87,7 +93,8 @@ export class Said {
     attribute(this.el, 'aria-expanded', thread && thread.said.length + runs.length > 1 ? String(isOpen) : null);
     attribute(this.el, 'data-folded', thread !== null && !isOpen);
     this.#drawEnds(thread, isOpen);
-    this.#drawRuns(isOpen || !thread ? runs : [], place.queue);
+    this.#drawRuns(isOpen || !thread ? runs : [], place);
+    this.#unanswered.draw(isOpen || !thread ? place.unanswered : [], this.#isCurrent);
     this.#drawState(thread && !isOpen ? runs : []);
   }
 
@@ -95,10 +102,10 @@ export class Said {
    * Rows are replaced when they change, so most of a long list is known to be as it was.
    * @param {Place} place
    */
-  #isNews({ runs, queue, thread, isOpen }) {
+  #isNews({ runs, replied, unanswered, queue, thread, isOpen }) {
     const { presence, cancelling, refusals } = this.#link;
-    const facts = runs.flatMap((row) => [row, queue.get(row.id), cancelling.has(row.id), refusals.get(row.id)]);
-    const drawn = [presence, thread?.said.length, isOpen, ...facts];
+    const facts = runs.flatMap((row) => [row, queue.get(row.id), replied.has(row.id), cancelling.has(row.id), refusals.get(row.id)]);
+    const drawn = [presence, thread?.said.length, isOpen, ...unanswered, ...facts];
     const isNews = drawn.length !== this.#drawn.length || drawn.some((fact, index) => fact !== this.#drawn[index]);
     this.#drawn = drawn;
     return isNews;
@@ -180,9 +187,9 @@ export class Said {
 
   /**
    * @param {RunRow[]} runs
-   * @param {Map<string, number>} queue
+   * @param {Place} place
    */
-  #drawRuns(runs, queue) {
+  #drawRuns(runs, { queue, replied }) {
     const shown = runs.length > LINES ? [...runs].sort(byRank).slice(0, LINES) : runs;
     const ids = new Set(shown.map((row) => row.id));
     for (const [id, line] of this.#lines) {
@@ -190,7 +197,7 @@ export class Said {
       line.el.remove();
       this.#lines.delete(id);
     }
-    for (const row of shown) this.#line(row).update(row, this.#link, queue.get(row.id) ?? 0);
+    for (const row of shown) this.#line(row).update(row, this.#link, queue.get(row.id) ?? 0, replied.has(row.id));
     const others = runs.filter((row) => !ids.has(row.id));
     say(this.#rest, others.length ? `${count(others.length)} more: ${summed(others)}` : '');
     if (others.length) this.#runs.append(this.#rest);
@@ -237,18 +244,21 @@ class Line {
    * @param {RunRow} row
    * @param {Link} link
    * @param {number} place in its actor's queue, 0 where it is not queued
+   * @param {boolean} hasReplied
    */
-  update(row, link, place) {
+  update(row, link, place, hasReplied) {
     attribute(this.el, 'data-state', state(row, link.presence));
     attribute(this.el, 'data-run', row.id);
     say(this.#who, row.actor);
+    attribute(this.#who, 'title', row.actor);
     const named = word(row, link.presence);
     say(this.#word, named === 'queued' && place ? `queued, ${ordinal(place)}` : named);
-    const note = link.refusals.get(row.id) ?? (row.status === 'failed' ? row.error : undefined) ?? '';
+    const error = link.refusals.get(row.id) ?? (row.status === 'failed' ? row.error : undefined) ?? '';
+    const note = error || (row.status === 'completed' && isTurn(row) && !hasReplied ? unsaid(row) : '');
     say(this.#note, note);
     this.#note.hidden = !note;
-    attribute(this.#note, 'class', `dvergr-cut${note ? ' dvergr-bad' : ''}`);
-    this.#stream.draw(isLive(row) ? row.said : undefined, link.presence === 'live');
+    attribute(this.#note, 'class', `dvergr-cut ${error ? 'dvergr-bad' : 'dvergr-soft'}`);
+    this.#stream.draw(isLive(row) ? (row.said ?? '') : undefined, link.presence === 'live');
     this.#drawCancel(row, link);
     this.#row = row;
     this.count(link);
@@ -263,6 +273,7 @@ class Line {
     if (!row) return;
     say(this.#took, tookText(row, link));
     this.#took.hidden = !this.#took.textContent;
+    this.#stream.fit();
   }
 
   /**
@@ -279,10 +290,16 @@ class Line {
 }
 
 /**
- * Whom it was said to, where that is not everyone and not who asked.
+ * Who said it, and to whom where that is not everyone and not who asked; in one line, whole in its title.
  * @param {SaidWire} said
  */
-const toWhom = (said) => (said.to && said.to !== 'user' ? make('span', { class: 'dvergr-to' }, `to ${said.to}`) : null);
+function from(said) {
+  const who = said.person ? { name: 'you', isProgram: false } : named(said.who);
+  const to = said.to && said.to !== 'user' ? `to ${named(said.to).name}` : '';
+  const name = make('span', { class: who.isProgram ? 'dvergr-cut dvergr-soft' : 'dvergr-cut' }, who.name);
+  const title = [who.name, to].filter(Boolean).join(' ');
+  return make('span', { class: 'dvergr-from', role: 'gridcell', title }, name, to && make('span', { class: 'dvergr-to dvergr-cut' }, to));
+}
 
 /**
  * @param {RunRow} one

@@ -55,6 +55,7 @@ export class Box {
     this.el = make('div', { class: 'dvergr-say', role: 'group', 'aria-label': 'New message' }, this.#target, this.#text, acting);
     this.el.addEventListener('keydown', (event) => this.#key(event), { signal });
     this.#text.addEventListener('input', () => this.draw(), { signal });
+    this.#to.addEventListener('change', () => this.#turnTo(), { signal });
   }
 
   draw() {
@@ -88,12 +89,12 @@ export class Box {
   /** The choices stay as they are while the same people are there. The rule: the only one there, else everyone. */
   #drawActors() {
     const actors = this.#talk.present.map((each) => each.actor);
-    const rule = actors.length === 1 && !this.#talk.others ? actors[0] : 'everyone';
+    const rule = actors.length === 1 && !this.#talk.others ? `${actors[0]} (the only one here)` : 'everyone (nobody named)';
     const key = JSON.stringify([actors, rule]);
     if (key === this.#actors && this.#to.options.length) return;
     this.#actors = key;
     const chosen = this.#to.value;
-    const choices = [[`the room’s rule: ${rule}`, RULE], ['everyone', EVERYONE], ...actors.map((actor) => [actor, actor])];
+    const choices = [[rule, RULE], ['everyone', EVERYONE], ...actors.map((actor) => [actor, actor])];
     this.#to.replaceChildren(...choices.map(([text = '', value = '']) => make('option', { value }, text)));
     this.#to.value = choices.some(([, value]) => value === chosen) ? chosen : RULE;
   }
@@ -111,9 +112,22 @@ export class Box {
   }
 
   #clear() {
+    this.#leave();
+    this.#text.focus();
+  }
+
+  /** Messages begin new threads again. */
+  #leave() {
     this.#thread = null;
     this.#target.hidden = true;
-    this.#text.focus();
+  }
+
+  /** What is said to somebody else is no reply to what was said here. */
+  #turnTo() {
+    const to = this.#to.value;
+    if (!this.#thread || to === RULE || to === EVERYONE) return;
+    const last = answered(this.#current(this.#thread));
+    if (to !== (last.person ? last.to : last.who)) this.#leave();
   }
 
   /** The same message pressed again is the same act: Python posts it once. */

@@ -3,6 +3,7 @@
 /** @typedef {import('../shared/wire.d.ts').SaidWire} SaidWire */
 /** @typedef {import('../shared/wire.d.ts').PresentWire} PresentWire */
 /** @typedef {import('../shared/wire.d.ts').RoomWire} RoomWire */
+/** @typedef {import('../shared/wire.d.ts').UnansweredWire} UnansweredWire */
 /** @typedef {import('../shared/link.js').Snapshot} Snapshot */
 /** @typedef {import('../shared/link.js').Patch} Patch */
 /** @typedef {{ id: string, said: SaidWire[] }} Thread its messages, oldest first; there is at least one */
@@ -18,6 +19,8 @@ export class Talk {
   older = false;
   /** @type {Map<string, SaidWire>} */
   said = new Map();
+  /** @type {UnansweredWire[]} */
+  unanswered = [];
   #keep = Infinity;
   /** @type {Thread[] | null} */
   #threads = null;
@@ -46,6 +49,7 @@ export class Talk {
     this.present = news.present ?? this.present;
     this.others = news.others ?? this.others;
     this.older = news.older ?? this.older;
+    this.unanswered = news.unanswered ?? this.unanswered;
     this.#keep = news.keep ?? this.#keep;
     if (!news.said) return;
     for (const said of news.said) this.said.set(said.id, said);
@@ -79,6 +83,18 @@ export class Talk {
  */
 function oldestFirst(one, other) {
   return one.at - other.at || (one.id < other.id ? -1 : 1);
+}
+
+/** The address of a program that asked exists for one question; its name says nothing. */
+const ASKER = /^_ask-/;
+
+/**
+ * How somebody is called.
+ * @param {string} address
+ */
+export function named(address) {
+  const isProgram = ASKER.test(address);
+  return { name: isProgram ? 'a program' : address, isProgram };
 }
 
 /** @param {Thread} thread */

@@ -1,7 +1,7 @@
 // The card of one Run: head, one line of news, facts, and what Details opens.
 
 import { attribute, button, make, measure, say, shape } from './dom.js';
-import { isLive, state, word } from './status.js';
+import { isLive, isTurn, state, unsaid, word } from './status.js';
 import { Stream } from './stream.js';
 import { Timeline } from './timeline.js';
 import { clock, count, duration, left, percent, running, some } from './time.js';
@@ -69,6 +69,7 @@ export class Card {
     this.#id = id;
     this.#hasLived = false;
     this.#shownEnd = null;
+    this.#slot.draw({}, false);
     this.update();
     this.#turn(this.#open);
   }
@@ -170,11 +171,8 @@ const EXCUSES = {
 
 /**
  * @typedef {{ step?: { label: string, fraction: number | null, note: string, done?: number, total?: number }, said?: string,
- *   sentence?: string, error?: string, reply?: string, code?: boolean, stream?: string, open?: boolean }} News
+ *   sentence?: string, soft?: boolean, error?: string, reply?: string, code?: boolean, stream?: string, open?: boolean }} News
  */
-
-/** @param {RunRow} row */
-const isTurn = (row) => row.kind === 'agent-turn';
 
 /** The line between head and facts. Its parts stay, so that a bar grows instead of being drawn anew. */
 class Slot {
@@ -196,6 +194,7 @@ class Slot {
    */
   draw(news, kept) {
     this.#line(this.#sentence, news.sentence);
+    attribute(this.#sentence, 'class', news.soft ? 'dvergr-soft' : null);
     this.#line(this.#error, news.error);
     this.#line(this.#reply, news.reply);
     attribute(this.#reply, 'class', news.code ? 'dvergr-reply dvergr-mono' : 'dvergr-reply');
@@ -278,11 +277,11 @@ function tookText(row, link) {
 function news(row, link, pace) {
   const refused = link.refusals.get(row.id);
   if (refused) return { error: refused };
-  if (!isLive(row)) return ended(row);
+  if (!isLive(row)) return ended(row, link.timelines.get(row.id));
   const sentence = expected(row, link);
   /** @type {News} */
   const found = {};
-  if (row.said && isTurn(row)) Object.assign(found, { stream: row.said, open: link.presence === 'live' });
+  if (isTurn(row)) Object.assign(found, { stream: row.said ?? '', open: link.presence === 'live' });
   if (sentence) return { ...found, sentence };
   if (row.progress) found.step = step(row, link, pace);
   if (row.said && !isTurn(row)) found.said = row.said;
@@ -291,13 +290,19 @@ function news(row, link, pace) {
 
 /**
  * @param {RunRow} row
+ * @param {import('./wire.d.ts').TimelineWire} [timeline]
  * @returns {News}
  */
-function ended(row) {
+function ended(row, timeline) {
   if (row.error && row.status === 'failed') return { error: row.error };
   if (row.reason === 'attention-suspended') return { sentence: SUSPENDED };
   if (row.result) return { reply: row.result, code: !row.kind.startsWith('agent') };
-  if (isTurn(row)) return row.said && row.status === 'completed' && !row.reason ? { stream: row.said } : {};
+  if (isTurn(row)) {
+    if (row.status !== 'completed') return {};
+    const isMute = row.reason || row.mute || (timeline && !timeline.lives && !timeline.result);
+    if (isMute) return { sentence: unsaid(row), soft: true };
+    return row.said ? { stream: row.said } : {};
+  }
   return row.said ? { said: row.said } : {};
 }
 
@@ -353,6 +358,6 @@ function facts(row) {
   const what = isTurn(row) ? (row.steps ? some(row.steps, 'round') : '') : `${kind} of ${row.actor}`;
   const place = row.place === 'thread' && isLive(row) ? 'worker thread' : '';
   const reason = row.status === 'failed' && row.reason === 'error' ? 'error' : '';
-  const messages = row.activities === undefined ? '' : some(row.activities, 'correlated activity message');
+  const messages = !row.activities ? '' : some(row.activities, 'correlated activity message');
   return [row.program ?? '', what, place, reason, messages, ...(row.tags ?? [])].filter(Boolean);
 }

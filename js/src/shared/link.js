@@ -7,7 +7,7 @@ import { isLive } from './status.js';
 /** @typedef {import('./wire.d.ts').TimelineWire} TimelineWire */
 /** @typedef {import('./wire.d.ts').FromRoom} FromPython */
 /** @typedef {import('./wire.d.ts').Whole | import('./wire.d.ts').Ack} Answer */
-/** @typedef {import('./wire.d.ts').Post | import('./wire.d.ts').Older | import('./wire.d.ts').AskWhole} Asked */
+/** @typedef {import('./wire.d.ts').Post | import('./wire.d.ts').Older | import('./wire.d.ts').AskWhole | import('./wire.d.ts').Answer} Asked */
 /** @typedef {Asked extends infer Each ? Each extends Asked ? Omit<Each, 'id'> : never : never} Question an act without its id */
 /** @typedef {import('./wire.d.ts').Snapshot | import('./wire.d.ts').RoomSnapshot} Snapshot */
 /** @typedef {import('./wire.d.ts').Patch | import('./wire.d.ts').RoomPatch} Patch */

@@ -26,6 +26,9 @@ const SHORT = new Map([
  */
 export const isLive = (row) => LIVE.has(row.status);
 
+/** @param {RunRow} row */
+export const isTurn = (row) => row.kind === 'agent-turn';
+
 /**
  * The group that counts it; cancelling counts as running.
  * @param {RunRow} row
@@ -51,15 +54,30 @@ export function state(row, presence) {
 const words = (reason) => reason.replaceAll('-', ' ');
 
 /**
- * The word of a card: `running`, `stopped, budget exhausted`, `waiting for approval`, `kernel busy`.
+ * The word of a card: `running`, `stopped, budget exhausted`, `waiting for approval`, `kernel busy`. Why a completed turn
+ * gave no reply is said by `unsaid`.
  * @param {RunRow} row
  * @param {Presence} presence
  */
 export function word(row, presence) {
   if (isLive(row)) return presence === 'live' ? row.status : `kernel ${presence}`;
   const name = group(row);
-  if (!row.reason || PLAIN.has(row.reason)) return name;
+  if (!row.reason || PLAIN.has(row.reason) || (isTurn(row) && name === 'completed')) return name;
   return name === 'waiting' ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
+}
+
+const UNSAID = new Map([
+  ['', 'ended without a reply'],
+  ['silent', 'stayed silent'],
+  ['withheld', 'the reply was withheld'],
+]);
+
+/**
+ * What is said of a turn that completed without a reply.
+ * @param {RunRow} row
+ */
+export function unsaid({ reason = '' }) {
+  return UNSAID.get(reason) ?? `no reply, ${words(reason)}`;
 }
 
 /**

@@ -9,7 +9,7 @@ export interface ProgressWire {
   fraction?: number;
 }
 
-/** One Run as a view shows it. */
+/** One Run as a view shows it. `mute`: a turn that is known to have completed without a reply. */
 export interface RunRow {
   id: string;
   short: string;
@@ -25,6 +25,7 @@ export interface RunRow {
   reason?: string;
   error?: string;
   result?: string;
+  mute?: boolean;
   tags?: string[];
   parent?: string;
   program?: string;
@@ -178,6 +179,13 @@ export interface SaidWire {
   length?: number;
 }
 
+/** A message that an actor was given and will not answer by itself. `here`: the actor takes part, so it can be asked to. */
+export interface UnansweredWire {
+  message: string;
+  actor: string;
+  here?: boolean;
+}
+
 /** News of a room; what is left out has not changed. `keep`: how many messages are shown, the last ones. `others`: how many more take part than `present` names. `older`: the store holds messages before the first one. */
 export interface RoomWire {
   title?: string;
@@ -186,6 +194,7 @@ export interface RoomWire {
   others?: number;
   said?: SaidWire[];
   older?: boolean;
+  unanswered?: UnansweredWire[];
   keep?: number;
 }
 
@@ -228,6 +237,14 @@ export interface Post {
   reply_to: string | null;
 }
 
+/** A person asked that an actor answers a message that it has not answered. */
+export interface Answer {
+  type: 'answer';
+  id: string;
+  message_id: string;
+  actor: string;
+}
+
 /** A person asked for older messages. */
 export interface Older {
   type: 'older';
@@ -247,6 +264,6 @@ export type FromView = Resync | Ping | Cancel | AskDetails;
 
 export type FromRoom = Snapshot | Patch | Beat | Rest | Details | Ack | RoomSnapshot | RoomPatch | Whole;
 
-export type RoomAct = Post | Older | AskWhole;
+export type RoomAct = Post | Answer | Older | AskWhole;
 
-export type FromRoomView = Resync | Ping | Cancel | AskDetails | Post | Older | AskWhole;
+export type FromRoomView = Resync | Ping | Cancel | AskDetails | Post | Answer | Older | AskWhole;
