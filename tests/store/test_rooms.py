@@ -118,15 +118,16 @@ def test_joining_and_leaving_in_one_batch_do_what_they_do_one_by_one(store: Stor
     assert done(store, join("old", program="p")) == Joined(inserted=False)
 
 
-def test_who_was_there_when_the_kernel_ended_is_there_in_the_next_one(tmp_store_path: Path) -> None:
+def test_who_was_there_when_the_kernel_ended_was_there_for_what_was_said_until_then(tmp_store_path: Path) -> None:
     store = opened(tmp_store_path)
-    unit = join()
+    unit, last = join(), message()
     done(store, unit)
+    done(store, Post(message=last))
     store.close()
     again = opened(tmp_store_path)
-    assert done(again, join()) == Joined(inserted=False)
-    assert again.members("main") == [unit.member]
-    assert done(again, leave()) == Left(was_there=True)
+    assert again.members("main") == [dataclasses.replace(unit.member, left_at=max(last.created_at, unit.member.joined_at))]
+    assert done(again, leave()) == Left(was_there=False)
+    assert done(again, join()) == Joined(inserted=True)
     again.close()
 
 
