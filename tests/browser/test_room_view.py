@@ -123,6 +123,80 @@ def test_other_threads_queue_in_order_and_a_reply_joins_its_own(ready: Ready) ->
         assert len(set(threads.strip("[]").split(", "))) == 1
 
 
+QUIET: Final = """
+async def hums(message, ctx):
+    for text in ("", "Three groups", "Three groups stand out. " * 8, ""):
+        await gate(f"hum {len(text)}").wait()
+        ctx.stream(text)
+        gates.pop(f"hum {len(text)}")
+    await gate("hummed").wait()
+    return d.Withheld(reason="too-late")
+
+room.join("hums", hums)
+"""
+
+
+def test_a_turn_takes_one_line_until_its_text_needs_more_and_says_how_it_ended_without_a_reply(ready: Ready) -> None:
+    with ready(ROOM + QUIET, "room", run=False) as seen:
+        seen.run(0, 1, 2)
+        room = Room(seen)
+        room.to.select_option("hums")
+        room.send("a song")
+        turn = room.turn_of("a song")
+        stream = turn.locator(".dvergr-stream")
+        expect(turn.locator(".dvergr-word")).to_have_text("running")
+        expect(stream).to_be_hidden()
+        one = _height(turn)
+        room.open_gate("hum 0", "hum 12")
+        expect(stream).to_have_text("Three groups")
+        assert _height(turn) == pytest.approx(2 * one, abs=1)
+        room.open_gate("hum 192")
+        expect(stream).to_have_attribute("data-tall", "")
+        assert _height(turn) == pytest.approx(5 * one, abs=1)
+        room.open_gate("hum 0")
+        expect(stream).to_have_text("")
+        assert _height(turn) == pytest.approx(5 * one, abs=1)
+        room.open_gate("hummed")
+        expect(turn).to_contain_text("no reply, too late")
+        assert _height(turn) == pytest.approx(one, abs=1)
+
+
+def _height(node: Locator) -> float:
+    box = node.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+LOST: Final = """
+gate("one").set()
+lost = room.post("one a", to="researcher")
+fence = room.fence()
+await lost
+room.reopen(fence)
+"""
+
+
+def test_a_message_that_nobody_answers_is_answered_by_a_button_where_its_actor_takes_part(ready: Ready) -> None:
+    with ready(ROOM + LOST, "room") as seen:
+        room = Room(seen)
+        unanswered = room.message("one a").locator(".dvergr-unanswered")
+        expect(unanswered).to_contain_text("unanswered by researcher")
+        button = unanswered.get_by_role("button", name="Answer by researcher")
+        seen.notebook.execute("room.leave('researcher')")
+        expect(button).to_be_disabled()
+        seen.notebook.execute("room.join('researcher', researcher)")
+        expect(button).to_be_enabled()
+        room.message("one a").focus()
+        seen.page.keyboard.press("ArrowRight")
+        seen.page.keyboard.press("ArrowRight")
+        expect(button).to_be_focused()
+        seen.page.keyboard.press("Enter")
+        expect(room.message("That was one.")).to_be_visible()
+        expect(unanswered).to_be_hidden()
+        expect(room.message("one a")).to_be_focused()
+        assert seen.value("room.unanswered()") == "[]"
+
+
 def test_a_turn_is_cancelled_by_click_and_by_arrows_and_enter(ready: Ready) -> None:
     with ready(*STARTS) as seen:
         room = Room(seen)

@@ -88,7 +88,7 @@ function unsaid({ reason = "" }) {
 }
 
 // src/shared/stream.js
-var ONE = 1.5;
+var KEPT = 4;
 var Stream = class {
   #text = make("p");
   #isTall = false;
@@ -104,14 +104,19 @@ var Stream = class {
     this.el.hidden = !text && !this.#isTall;
     this.fit();
   }
-  /** Becomes tall where the text is longer than a line; where it is not on the page yet, only breaks can tell. */
+  /** Becomes tall where the text is longer than a line, and says whether lines have left at the top. */
   fit() {
-    if (!this.el.hidden && !this.#isTall) this.#isTall = this.#text.textContent.includes("\n") || this.#isLong();
+    if (this.el.hidden) return attribute(this.el, "data-tall", false);
+    const lines = this.#lines();
+    this.#isTall ||= lines > 1;
     attribute(this.el, "data-tall", this.#isTall);
+    attribute(this.el, "data-cut", lines > KEPT);
   }
-  #isLong() {
+  /** How many lines the text takes; where it is not on the page yet, only its breaks can tell. */
+  #lines() {
     const high = this.#text.offsetHeight;
-    return high > 0 && high > ONE * parseFloat(getComputedStyle(this.#text).lineHeight);
+    if (high) return Math.round(high / parseFloat(getComputedStyle(this.#text).lineHeight));
+    return (this.#text.textContent ?? "").split("\n").length;
   }
 };
 
