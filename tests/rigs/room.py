@@ -51,6 +51,10 @@ class Stubborn:
         self.open = asyncio.Event()
 
     async def __call__(self, message: Message, ctx: Context) -> str:
+        return await self.hold()
+
+    async def hold(self) -> str:
+        """Begins and goes on."""
         self.began.set()
         while not self.open.is_set():
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, cast
 
 import pytest
 
@@ -219,7 +220,7 @@ async def order_of(session, *contents, threads=None):
     room.join("ann", held, attention=by_content)
     first = room.turn("ann", "first")
     await held.until("first")
-    roots = {}
+    roots: dict[str, str] = {}
     for content in contents:
         name = (threads or {}).get(content, content)
         posting = await room.post(content, to="ann", reply_to=roots.get(name))
@@ -271,7 +272,7 @@ NO_DECISIONS = {
     "a number": always(7),
     "an unknown axis": always({"colour": "red"}),
     "an unknown value": always({"control": "explode"}),
-    "a priority that is no number": lambda message, situation: Attention(priority="high"),
+    "a priority that is no number": lambda message, situation: Attention(priority=cast("Any", "high")),
     "an infinite priority": lambda message, situation: Attention(priority=float("inf")),
     "metadata that is no data": lambda message, situation: Attention(metadata={"f": print}),
     "a raising policy": broken,

@@ -116,7 +116,7 @@ async def test_a_child_that_will_not_stop_keeps_its_cancelled_parent_live(opened
         stubborn = Stubborn()
 
         async def work(ctx):
-            ctx.spawn(lambda: stubborn(None, None))
+            ctx.spawn(stubborn.hold)
             await asyncio.Event().wait()
 
         run = session.start(Body(work), actor="a")
@@ -156,9 +156,11 @@ async def test_a_stray_task_of_a_body_spawns_nothing_after_it(opened):
             except Sealed as problem:
                 refused.set_result(problem)
 
+        strays: list[asyncio.Task[None]] = []
+
         async def work(ctx):
             ctx.spawn(gate.execute)
-            asyncio.get_running_loop()._stray = asyncio.create_task(stray(ctx))
+            strays.append(asyncio.create_task(stray(ctx)))
 
         run = session.start(Body(work), actor="a")
         assert (await refused).run_id == run.id
@@ -466,7 +468,7 @@ async def test_a_parent_that_is_cancelled_before_it_begins_ends_after_its_childr
         parent = session.start(Gate(), actor="a", label="parent")
 
         async def child():
-            return await stubborn(None, None)
+            return await stubborn.hold()
 
         inner = session.job(child, parent=parent, label="child")
         parent.cancel()

@@ -8,12 +8,14 @@ import functools
 import logging
 from concurrent.futures import Future
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import dvergr_nb as d
 from dvergr_nb.actors.wrappers import DEFAULT
 from dvergr_nb.errors import BadInput, BadMessage
+from dvergr_nb.ids import RunId
 from dvergr_nb.records.message import ACTIVITY, CONTENT_LIMIT, Fact
 from dvergr_nb.records.operation import End, Record
 from dvergr_nb.records.query import MessageFilter
@@ -292,7 +294,7 @@ def end_of_row(row):
 
 def nested(depth):
     """A mapping in a mapping, so many deep."""
-    inner = {}
+    inner: dict[str, Any] = {}
     for _ in range(depth):
         inner = {"in": inner}
     return inner
@@ -300,7 +302,10 @@ def nested(depth):
 
 def refused_replies():
     other = Fact(
-        id="018f4f6e-7b5a-7cc0-9c3e-0123456789ab", kind="tool", verb="invoke", run_id="018f4f6e-7b5a-7cc0-9c3e-0123456789ac"
+        id="018f4f6e-7b5a-7cc0-9c3e-0123456789ab",
+        kind="tool",
+        verb="invoke",
+        run_id=RunId("018f4f6e-7b5a-7cc0-9c3e-0123456789ac"),
     )
     return {
         "too long": d.Reply(content="x" * (CONTENT_LIMIT + 1)),
@@ -403,7 +408,7 @@ async def test_case_42_a_reply_that_the_store_refuses_fails_its_run_leaves_no_ou
 
 
 def _refused(problem):
-    answer = Future()
+    answer: Future[Any] = Future()
     answer.set_exception(problem)
     return answer
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ async def test_every_tool_and_round_that_has_begun_has_ended_on_record_after_a_c
     async with opened() as session:
         gate = Call()
         use = script.use("slow", result=gate)
-        steps = {
+        steps: dict[str, list[Any]] = {
             "one": [use],
             "in a row": [script.use("quick"), use, script.use("never")],
             "together": [script.together(script.use("quick"), use, script.use("also quick"))],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
 import pytest
 
@@ -190,7 +191,7 @@ async def test_those_who_watch_are_told_that_a_room_has_changed(opened):
         for act in (lambda: room.join("ann", Heard()), lambda: room.leave("ann"), room.fence):
             before = told.types.count("room/changed")
             act()
-            await told.until(lambda events, before=before: sum(e.type == "room/changed" for e in events) > before)
+            await told.until(functools.partial(_more_changes_than, before))
         assert {event.room for event in told.events if event.type == "room/changed"} == {"lab"}
 
 
@@ -244,3 +245,7 @@ async def test_an_actor_that_is_built_in_hears_what_is_posted_to_it_in_a_later_k
     async with opened(path) as session:
         (run,) = (await session.rooms.open("lab").post("again", to="echo")).runs
         assert await run == "echo: again"
+
+
+def _more_changes_than(before, events):
+    return sum(event.type == "room/changed" for event in events) > before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -194,7 +195,8 @@ async def test_a_message_after_the_turn_has_ended_has_a_run_of_its_own_in_the_sa
 
 async def test_a_steer_by_the_person_and_one_by_a_peer_are_both_known_to_the_answer(opened):
     async with opened() as session:
-        gate, names = Gate(), []
+        gate = Gate()
+        names: list[str] = []
 
         def answer(message, joining):
             names.extend(each.sender for each in joining)
@@ -277,7 +279,8 @@ async def test_a_steer_that_the_store_refuses_leaves_the_turn_as_it_was(opened):
 
 async def test_five_hundred_steers_from_threads_of_the_process_are_all_answered(opened):
     async with opened() as session:
-        gate, seen = Gate(), []
+        gate = Gate()
+        seen: list[Any] = []
 
         def answer(message, joining):
             seen[:] = [each.content for each in joining]

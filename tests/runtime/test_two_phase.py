@@ -27,7 +27,9 @@ def publishing(publish, value="v"):
 async def test_case_9_a_run_whose_end_is_durable_lives_until_it_is_published_and_no_cancel_changes_it(opened):
     """Case 9."""
     async with opened() as session:
-        told, hooks, seen = Told(), [], []
+        told = Told()
+        hooks: list[object] = []
+        seen: list[object] = []
         session.watch_runs("t", told)
 
         def publish():
