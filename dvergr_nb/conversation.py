@@ -18,6 +18,7 @@ from dvergr_nb.runtime.asking import ASK_S
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.room import Room
+from dvergr_nb.runtime.rooms import name_of
 from dvergr_nb.runtime.speaking import OnBusy, ThreadRef
 from dvergr_nb.session import Session
 
@@ -102,7 +103,8 @@ async def ask(
 
 def _where(session: Session, room: RoomRef | None) -> Room:
     """The room meant; only the session's own is made by being named."""
-    return session.rooms.here(session.room) if room is None else session.rooms.find(room)
+    is_own = room is None or name_of(room) == session.room
+    return session.rooms.here(session.room) if is_own else session.rooms.find(room or session.room)
 
 
 def unanswered(room: RoomRef | None = None, limit: int = 100) -> list[Unanswered]:

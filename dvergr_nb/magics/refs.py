@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dvergr_nb.errors import NoSuchRun, NotFound, Refused
@@ -54,8 +54,18 @@ def room(session: Session, name: str | None) -> str | None:
 
 def opened(session: Session, name: str) -> Room:
     """The live room of that name, made where there is none. Raises `Refused` where the disk does not answer in time."""
+    return _in_time(name, lambda: session.rooms.open(name))
+
+
+def meant(session: Session, name: str | None) -> Room:
+    """The live room to say something in; only the session's own is made by that. Raises `NotFound`, or `Refused`."""
+    known = room(session, name) or session.room
+    return _in_time(known, lambda: session.rooms.here(known))
+
+
+def _in_time(name: str, open_it: Callable[[], Room]) -> Room:
     try:
-        return session.rooms.open(name)
+        return open_it()
     except TimeoutError:
         raise Refused(f"room {shown(name)} is not on record after {OPEN_S:g} s, the disk is behind; try again") from None
 

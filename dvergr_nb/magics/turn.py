@@ -49,7 +49,7 @@ def turn(shell: Any, given: Line, cell: str) -> RunHandle:
     if not text.strip():
         raise BadInput("%%turn has nothing to say: write the message below its line")
     session = KERNEL.current()
-    room = refs.opened(session, given.room or session.room)
+    room = refs.meant(session, given.room)
     thread = _thread(session, shell, room, given)
     spoken = said(lambda: room.speak(given.actor, text, thread=thread, on_busy=given.on_busy, tags=given.tag, key=given.key))
     if given.output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,10 @@ def test_a_store_opened_in_an_awaiting_cell_of_a_terminal_lives_on_when_the_cell
     )
     assert not KERNEL.current().home.is_here
     handle = terminal.value("r")
-    assert handle._done.result(30).status is RunStatus.COMPLETED
+    ended = threading.Event()
+    handle.when_over(ended.set)
+    assert ended.wait(30)
+    assert handle.row.status is RunStatus.COMPLETED
     assert terminal.value("await r") == 7
 
 
