@@ -34,7 +34,10 @@ def reindex(ctx):
     while not halt.wait(0.2):
         print("reading orders-2024.parquet")
 
+fetching = threading.Event()
+
 def fetch():
+    fetching.set()
     open("gate").read()
 
 async def train(ctx):
@@ -93,6 +96,7 @@ async def begin():
     orders = d.job(reindex, label="reindex the order archive")
     for run in (forest, prices, orders):
         await run.admitted
+    await asyncio.to_thread(fetching.wait)
     prices.cancel()
     return locals()
 """
