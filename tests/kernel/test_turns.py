@@ -78,7 +78,9 @@ def test_a_room_shows_itself_as_a_view(notebook: Kernel) -> None:
 def test_an_unknown_actor_is_one_line_that_names_who_is_there(notebook: Kernel) -> None:
     output = notebook.run("%%turn nobody\nhello", may_fail=True)
     (line,) = [line for part in output.traceback for line in part.splitlines()]
-    assert line.startswith("NoSuchActor: no actor 'nobody' takes part in room 'main', there are 'echo', 'quick', 'slow', 'thinking'; ")
+    assert line.startswith(
+        "NoSuchActor: no actor 'nobody' takes part in room 'main', there are 'echo', 'quick', 'slow', 'thinking'; "
+    )
 
 
 def test_tab_offers_the_actors_of_the_room(notebook: Kernel) -> None:
