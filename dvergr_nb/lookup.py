@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from dvergr_nb.clock import Clock
-from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun
+from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, SessionClosed
 from dvergr_nb.ids import RunId, is_id
 from dvergr_nb.records.query import RunFilter
 from dvergr_nb.records.room import Unanswered
@@ -29,11 +29,13 @@ class Lookup:
     store: Store
     clock: Clock
     rooms: Rooms
+    path: str
     is_open: bool
     _supervisor: Supervisor
 
     def _check_open(self) -> None:
-        raise NotImplementedError
+        if not self.is_open:
+            raise SessionClosed(self.path)
 
     def active_runs(self, room: RoomRef | None = None) -> list[LiveRun]:
         """The Runs that live in this kernel, oldest first; at the end those that are queued, not durable yet."""

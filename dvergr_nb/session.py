@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
-from dvergr_nb.actors.echo import echo
 from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.actors.wrappers import DEFAULT
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
@@ -32,6 +31,7 @@ from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.reply import Handler
 from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
@@ -60,6 +60,13 @@ def _system_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"user-{os.getuid()}"
+
+
+def _echo() -> Handler:
+    """The actor that is in every room; most sessions never name it, so its modules are loaded when one does."""
+    from dvergr_nb.actors.echo import echo
+
+    return echo()
 
 
 class Session(Lookup):
@@ -93,7 +100,7 @@ class Session(Lookup):
             self._supervisor,
             self._asker,
             wrappers=DEFAULT,
-            built_in={"echo": echo()},
+            built_in={"echo": _echo},
             display=lambda: self.display,
         )
         self.is_open = True
@@ -317,10 +324,6 @@ class Session(Lookup):
         return f"Session of {self.user_id} on {self.path}" + ("" if self.is_open else ", closed")
 
     # Life ------------------------------------------------------------------------------------------------------------
-
-    def _check_open(self) -> None:
-        if not self.is_open:
-            raise SessionClosed(self.path)
 
     def close(self, *, force: bool = False) -> None:
         """Closes the store. With live Runs it is refused, unless `force`d: then they end failed, `orphaned`."""

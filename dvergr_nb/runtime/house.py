@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dvergr_nb.ids import RunId
@@ -30,7 +30,7 @@ class House(Protocol):
         """Those of a handler that names none."""
 
     @property
-    def built_in(self) -> Mapping[str, Handler]:
+    def built_in(self) -> Mapping[str, Callable[[], Handler]]:
         """Actors that take part as soon as somebody names them."""
 
     def participant(self, room: Room, actor: str, handler: Handler, policy: Policy) -> Participant: ...

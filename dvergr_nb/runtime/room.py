@@ -167,7 +167,7 @@ class Room:
             if name not in self._house.built_in:
                 known = sorted({*self.delivery.participants, *self._house.built_in})
                 raise NoSuchActor(name, self.name, known, self._house.rooms_with(name))
-            self.join(name, self._house.built_in[name])
+            self.join(name, self._house.built_in[name]())
         return self.delivery.participants[name]
 
     # Saying something ------------------------------------------------------------------------------------------------

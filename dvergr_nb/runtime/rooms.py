@@ -43,7 +43,7 @@ class Rooms:
         asker: Callable[[], Asker],
         *,
         wrappers: Sequence[Wrapper],
-        built_in: Mapping[str, Handler],
+        built_in: Mapping[str, Callable[[], Handler]],
         display: Callable[[], Display | None],
     ) -> None:
         self.tools = tools
