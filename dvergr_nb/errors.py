@@ -5,11 +5,15 @@
     │   ├── BadRun                       a field of a Run that its rules refuse
     │   ├── BadMessage                   a field of a message or of an activity fact
     │   ├── BadAttention                 what a participant decided about a message that arrived while it works
-    │   └── BadFilter                    filters that cannot be combined, or unknown ones
+    │   ├── BadFilter                    filters that cannot be combined, or unknown ones
+    │   ├── BadModel                     a model that cannot be asked: unknown, without its key or its package
+    │   └── BadTool                      a function that cannot be a tool, or a tool that nobody has defined
     ├── NotFound (LookupError)           nothing of that id or name
     │   ├── NoSuchRun
     │   ├── NoSuchMessage
     │   ├── NoSuchActor                  nobody of that name takes part in the room
+    │   ├── NoSuchProfile                no agent of that name or version was defined
+    │   ├── BlobMissing                  bytes that the record names are not beside the store any more
     │   └── AmbiguousRun                 a piece of an id that fits several Runs
     ├── Refused                          the state it would need is not there
     │   ├── ThreadBusy                   another Run is open on that thread
@@ -19,7 +23,16 @@
     │   ├── RoomClosed                   the room admits nothing any more
     │   ├── RoomNotDrained               Runs of a room that is being closed go on
     │   ├── Sealed                       the Run that would contain it is ending
+    │   ├── ProfileConflict              that version of the profile says something else
+    │   ├── WalletShort                  the wallet does not hold what was to be given
     │   └── LoopBusy                     the kernel's loop did not come round in time
+    ├── StepLimit                        a Run has used all the rounds that its profile allows
+    ├── ModelError                       a call of a model that gave no answer
+    │   ├── ModelRefused                 the provider refuses the request, its key or its model
+    │   ├── ModelBusy                    too many requests, or the provider has trouble; worth another try
+    │   ├── ModelUnreachable             the connection failed or broke
+    │   ├── ModelTimedOut                no answer within the limit
+    │   └── ModelConfused                an answer that cannot be used
     ├── NoReply (TimeoutError)           an actor that was asked gave no reply in time
     ├── SessionClosed                    there is no open store to work on
     ├── StoreError
@@ -92,6 +105,22 @@ class BadFilter(BadInput):
     """Filters that cannot be combined, or a filter that does not exist."""
 
 
+class BadModel(BadInput):
+    """A model that cannot be asked; `model` is what was named."""
+
+    def __init__(self, model: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.model = model
+
+
+class BadTool(BadInput):
+    """What cannot be a tool, or a tool that a profile names and nobody has defined; `tool` is its name."""
+
+    def __init__(self, tool: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.tool = tool
+
+
 class NotFound(DvergrError, LookupError):
     """Nothing of that id or name is in this store."""
 
@@ -131,6 +160,28 @@ class NoSuchActor(NotFound):
         self.actor = actor
         self.room = room
         self.known = tuple(known)
+
+
+class NoSuchProfile(NotFound):
+    """No agent of that name, or not in that version, was defined; `known` are names that were."""
+
+    def __init__(self, profile: str, version: int | None = None, known: Sequence[str] = ()) -> None:
+        which = _brief(profile) if version is None else f"{_brief(profile)} in version {version}"
+        near = difflib.get_close_matches(profile, known, 1, 0.6)
+        hint = f"did you mean {_brief(near[0])}?" if near else f"define it: d.agent({_brief(profile)}, model=…, instructions=…)"
+        super().__init__(f"no agent {which} in this store; {hint}")
+        self.profile = profile
+        self.version = version
+        self.known = tuple(known)
+
+
+class BlobMissing(NotFound):
+    """Bytes that the record names are not there; `sha256` is their name, `path` where they should be."""
+
+    def __init__(self, sha256: str, path: str) -> None:
+        super().__init__(f"the bytes {sha256[:12]}… are not at {path} any more; restore that file beside the store")
+        self.sha256 = sha256
+        self.path = path
 
 
 class AmbiguousRun(NotFound):
@@ -223,6 +274,30 @@ class Sealed(Refused):
         self.run_id = run_id
 
 
+class ProfileConflict(Refused):
+    """That version of the profile is there and says something else; `profile` and `version` name it."""
+
+    def __init__(self, profile: str, version: int) -> None:
+        super().__init__(
+            f"{_brief(profile)} version {version} is there and says something else, and versions never change; "
+            "leave version out to make the next one"
+        )
+        self.profile = profile
+        self.version = version
+
+
+class WalletShort(Refused):
+    """A wallet does not hold what was to be given; `wanted` and `there` are micro-dollars."""
+
+    def __init__(self, whose: str, wanted: int, there: int) -> None:
+        super().__init__(
+            f"{whose} has ${there / 1e6:,.6g} left and ${wanted / 1e6:,.6g} was to be given; "
+            "give less with budget=, or add money with room.fund(USD)"
+        )
+        self.wanted = wanted
+        self.there = there
+
+
 class LoopBusy(Refused):
     """The kernel's loop is held by a cell; `waited_s` is how long we tried to reach it."""
 
@@ -231,6 +306,46 @@ class LoopBusy(Refused):
             f"the kernel's loop did not come round within {waited_s:g} s; a cell holds it, interrupt that cell or wait for it"
         )
         self.waited_s = waited_s
+
+
+class StepLimit(DvergrError):
+    """A Run has used all the rounds that its profile allows: it ends failed, `step-limit`."""
+
+    def __init__(self, actor: str, max_steps: int) -> None:
+        rounds = "1 model round" if max_steps == 1 else f"{max_steps:,} model rounds"
+        super().__init__(f"{_brief(actor)} has used its {rounds} without an end; give it more with max_steps=")
+        self.max_steps = max_steps
+
+
+class ModelError(DvergrError):
+    """A call of a model gave no answer; `model` is the one that was asked, `status` the HTTP status where there was one."""
+
+    def __init__(self, model: str, sentence: str, *, status: int | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(sentence)
+        self.model = model
+        self.status = status
+        self.retry_after_s = retry_after_s
+        """How long the provider asks to wait before another try, in seconds."""
+
+
+class ModelRefused(ModelError):
+    """The provider refuses the request, its key, its model or its length: the same again is refused again."""
+
+
+class ModelBusy(ModelError):
+    """Too many requests, or the provider has trouble of its own: another try may work."""
+
+
+class ModelUnreachable(ModelError):
+    """The connection could not be made, or broke while the answer came."""
+
+
+class ModelTimedOut(ModelError):
+    """The provider gave no answer within the limit."""
+
+
+class ModelConfused(ModelError):
+    """An answer that cannot be used: no JSON, none of the wanted type, or nothing at all."""
 
 
 class NoReply(DvergrError, TimeoutError):

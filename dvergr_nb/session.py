@@ -35,6 +35,7 @@ from dvergr_nb.runtime.reply import Handler
 from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
+from dvergr_nb.runtime.wallet import Bank
 from dvergr_nb.runtime.workers import Workers
 from dvergr_nb.store.store import Store, open_store
 
@@ -132,6 +133,7 @@ class Session(Lookup):
             clock=self.clock,
             ids=self.ids,
             workers=workers,
+            bank=Bank(),
             spawn=self.job,
         )
 

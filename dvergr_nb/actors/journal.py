@@ -31,6 +31,7 @@ class Journal:
         self._ctx = ctx
         self._facts: list[Fact] = []
         self._uses = 0
+        self._extras = 0
         self._open: int | None = None
 
     def round_began(self, number: int) -> None:
@@ -52,8 +53,7 @@ class Journal:
         """Notes when a tool begins and how it ends."""
         what = ("tool", call.name, call.id, self._uses)
         self._uses += 1
-        use = Using()
-        self._note(what, "invoke")
+        use = Using(self._note(what, "invoke"))
         try:
             yield use
         except asyncio.CancelledError:
@@ -65,7 +65,13 @@ class Journal:
         verb, status = ("complete", "completed") if use.failure is None else ("fail", "failed")
         self._note(what, verb, status, use.failure)
 
-    def _note(self, what: tuple[str, str, str, int], verb: str, status: str | None = None, outcome: str | None = None) -> None:
+    def noted(self, verb: str, outcome: str) -> None:
+        """Something happened within the round that is open."""
+        self._extras += 1
+        number = 0 if self._open is None else self._open
+        self._note(("round", self._name, f"round {number + 1}", self._extras), verb, "noted", outcome)
+
+    def _note(self, what: tuple[str, str, str, int], verb: str, status: str | None = None, outcome: str | None = None) -> str:
         """A fact whose id is the same whenever the same thing is told again; the ordinal keeps repeated use ids apart."""
         kind, name, use_id, ordinal = what
         told = ids.named(f"{self._ctx.run.id}|{self._message.id}|{use_id}|{ordinal}|{verb}")
@@ -80,6 +86,7 @@ class Journal:
                 outcome=clipped(outcome, NAME_LIMIT) if outcome else None,
             )
         )
+        return told
 
     def take(self) -> tuple[Fact, ...]:
         """The facts that no message carries yet; the caller's message does."""

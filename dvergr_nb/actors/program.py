@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
@@ -18,10 +18,16 @@ from dvergr_nb.records.run import Reason
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.context import Context
 
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Usage
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complete:
     """The turn may end: its last text is the reply."""
+
+    value: Any = None
+    """What awaiting the Run gives, where that is not the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +81,9 @@ class Answer:
 class Using:
     """One use of a tool, while it lasts."""
 
-    def __init__(self) -> None:
+    def __init__(self, fact_id: str = "") -> None:
+        self.fact_id = fact_id
+        """That of its `invoke` fact."""
         self.failure: str | None = None
 
     def failed(self, outcome: str) -> None:
@@ -96,7 +104,11 @@ class Round:
     say: Callable[[str], None]
     """Streams the text of this round, each time all of it so far."""
     using: Callable[[ToolCall], AbstractContextManager[Using]]
-    """`with round.using(call):` around the use of a tool puts its begin and its end on record."""
+    """`with round.using(call) as use:` around the use of a tool puts its begin and its end on record."""
+    spend: Callable[[Usage], None]
+    """Notes a call of a model and what it cost, also one that failed or was cut. On record before the next round begins."""
+    note: Callable[[str, str], None]
+    """`note("retry", "ModelBusy")` puts something that happened within the round on record."""
 
 
 class Rounds(Protocol):

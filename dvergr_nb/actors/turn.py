@@ -97,7 +97,15 @@ class _Turn:
                 self._said = text
                 self._ctx.stream(text)
 
-        return Round(message=self._message, number=number, folded=self._inbox.take(), say=say, using=self._journal.using)
+        return Round(
+            message=self._message,
+            number=number,
+            folded=self._inbox.take(),
+            say=say,
+            using=self._journal.using,
+            spend=lambda usage: self._ctx.wallet.charge(usage, number),
+            note=self._journal.noted,
+        )
 
     async def _called(self, given: Round) -> Answer | None:
         """The answer, None where a message has cut the call. Either way the call has settled."""

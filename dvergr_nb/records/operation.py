@@ -7,7 +7,9 @@ harmless. This border, not SQL, is what another backend or another process imple
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dvergr_nb.ids import BootId, MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
@@ -15,6 +17,11 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import Run, RunStatus
+
+if TYPE_CHECKING:  # what most kernels never use is loaded by whoever uses it
+    from dvergr_nb.records.money import Grant, Spend
+    from dvergr_nb.records.profile import Profile
+    from dvergr_nb.records.tool_use import Citation, ToolUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +82,16 @@ class Admit:
     Without `message` the trigger must be in the Run's room already. A trigger that is not the root of a thread made by this
     very unit takes the open slot of room, thread and actor; where another Run has it, `ThreadBusy` is raised. In a room with
     exclusive threads the slot is that of room and thread, and every Run takes it.
+
+    With a `grant` the Run is given a wallet in the same transaction. Where that cannot be afforded, the Run is admitted all
+    the same, without a wallet, and the answer says what there was: its executor ends it, `resource-allocation-failed`.
     """
 
     run: Run
     message: Message | None = None
     key: str | None = None
     """Where the key was used before, nothing is stored and the first Run is the answer, whatever its status."""
+    grant: Grant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,8 @@ class End:
 
     Compare-and-set from `found`. Answer: `Moved`; where it hits no row, `MoveRefused` is raised and nothing is stored.
     A completed Run some of whose activity could not be stored ends failed, `record-lost`: the row in the answer decides.
+    What is left in the wallet of a Run that ends for good goes back where it came from: to its parent's wallet where that is
+    still open, else to the room's. A waiting Run keeps it. `Run.cost` and `Run.unpriced` are what its spends come to.
     """
 
     run_id: RunId
@@ -124,7 +137,58 @@ class Cause:
     at: dt.datetime
 
 
-Unit = OpenRoom | Join | Leave | Attend | Post | Record | Admit | End | Resume | Cause
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Define:
+    """Stores a version of a profile. Answer: `Defined`.
+
+    With version 0 it is a revision: content that the latest version has already is that version, other content is the next
+    one. With a version of its own, the same content again is a repetition, and other content raises `ProfileConflict`.
+    """
+
+    tenant_id: str
+    user_id: str
+    profile: Profile
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fund:
+    """Mints money into the wallet of a room, in somebody's name. The same id again changes nothing. Answer: `Funded`."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    room: str
+    amount: int
+    """Micro-dollars, above 0."""
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """Notes a call of a model and takes what it cost from the wallet of its Run, as far as that reaches. Answer: `Charged`.
+
+    Its Run must be in that room. Where the Run was given no wallet nothing is taken. The same id again changes nothing.
+    """
+
+    spend: Spend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """Notes what tools were given and gave. Their Runs must be in that room; an id that is there is left. Answer: `Kept`."""
+
+    uses: tuple[ToolUse, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cite:
+    """Notes which chunks a request has used; each once per Run and round. Answer: `Kept`."""
+
+    citations: tuple[Citation, ...]
+
+
+Unit = OpenRoom | Join | Leave | Attend | Post | Record | Admit | End | Resume | Cause | Define | Fund | Charge | Keep | Cite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +234,10 @@ class Admitted:
 
     run: Run
     thread_root_id: MessageId
+    balances: Mapping[str, int] = field(default_factory=dict)
+    """Of the wallets that the unit has changed, by id, in micro-dollars."""
+    lacking: int | None = None
+    """What its grant could not be paid from: the balance there was. None where it was paid, or not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +249,10 @@ class KeyTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """The row after the move."""
+    """The row after the move, and the wallets that it has changed."""
 
     run: Run
+    balances: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +262,39 @@ class Noted:
     causes: tuple[RunId, ...]
 
 
-Answer = Opened | Joined | Left | Attended | Posted | Admitted | KeyTaken | Moved | Noted
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defined:
+    """The profile with its version, and whether that was new."""
+
+    profile: Profile
+    inserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Funded:
+    """What the room's wallet holds now, by its id."""
+
+    balances: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charged:
+    """What was taken, and what the Run's wallet holds now, by its id; nothing of either where it has none."""
+
+    inserted: bool
+    taken: int
+    """Micro-dollars; what the call cost above it is on record as overrun."""
+    balances: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """How many were new."""
+
+    inserted: int
+
+
+Answer = Opened | Joined | Left | Attended | Posted | Admitted | KeyTaken | Moved | Noted | Defined | Funded | Charged | Kept
 
 
 def row_in(answer: Answer) -> Run:

@@ -72,6 +72,7 @@ class Reason(enum.StrEnum):
     PARTICIPANT_LEFT = "participant-left"
     ABORTED = "aborted"
     STRUCTURED_CANCELLATION = "structured-cancellation"
+    RESOURCE_ALLOCATION_FAILED = "resource-allocation-failed"
 
 
 PAUSES: Final = frozenset({Reason.APPROVAL, Reason.RESULT_REVIEW, Reason.ONCE_EFFECT})
@@ -162,6 +163,10 @@ class Run:
     steps: int = 0
     """Model rounds or checkpoints done so far."""
     start_turn_count: int = 0
+    cost: int = 0
+    """What its own calls of models have cost, in micro-dollars, as far as prices are known."""
+    unpriced: int = 0
+    """How many of its calls have no known cost."""
 
     def __repr__(self) -> str:
         """One line: which Run, and how it stands. Its fields are all there, by name."""
@@ -210,6 +215,10 @@ class LiveRun(Run):
     checks: bool = True
     """Whether a cancel request can reach the body: false for a worker thread that has never checked."""
     cancel_requested_at: dt.datetime | None = None
+    budget: int | None = None
+    """What it was given to spend, in micro-dollars; None where nobody said."""
+    balance: int | None = None
+    """What is left of that."""
 
 
 ROW_FIELDS: Final = tuple(field.name for field in dataclasses.fields(Run))

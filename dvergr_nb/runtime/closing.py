@@ -15,7 +15,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.event import RunFinished
 from dvergr_nb.records.message import ACTIVITY, RUNS, Message
-from dvergr_nb.records.operation import End, row_in
+from dvergr_nb.records.operation import End, Moved, row_in
 from dvergr_nb.records.run import Reason, Run, RunStatus, live
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.ports import Nobody, Outside, Settled
@@ -84,7 +84,7 @@ class Closing:
             self.lost(entry)
             return  # it was never admitted, or has been let go
         if problem is None:
-            row = row_in(answer.result())
+            row = self._moved(answer)
             entry.stands_as(row)
             entry.is_retained = True
             self._publish(entry, came_to, row, PUBLISH_TRIES, FIRST_RETRY_S)
@@ -93,6 +93,16 @@ class Closing:
         self._tools.home.in_thread(
             lambda: self._tools.store.run(entry.row.id), lambda read: self._found(entry, came_to, problem, read)
         )
+
+    def _moved(self, answer: Settled) -> Run:
+        """The row as it stands now; what was left in its wallet is back where it came from."""
+        moved = answer.result()
+        if isinstance(moved, Moved):
+            self._tools.bank.learn(moved.balances)
+        row = row_in(moved)
+        if row.status.is_terminal:
+            self._tools.bank.forget(row.id)
+        return row
 
     def _found(self, entry: Entry, came_to: Ending, problem: BaseException, read: Future[Run | None]) -> None:
         """Where somebody else has ended the Run, that is its end; else nobody here can tell how it ended."""
@@ -156,7 +166,7 @@ class Closing:
             if (problem := answer.exception()) is not None:
                 log.warning("the waiting Run %s was not cancelled: %s", run.id, problem)
                 return
-            row = row_in(answer.result())
+            row = self._moved(answer)
             self._tools.bus.publish(lambda seq: RunFinished(seq=seq, run=live(row)), run.id)
             self.outside.ended(row)
 

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import Ids
-from dvergr_nb.records.message import Fact
+from dvergr_nb.records.message import Fact, Message
+from dvergr_nb.records.operation import Cite, Keep, Unit
 from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
 from dvergr_nb.records.text import clipped, mended, shown
 from dvergr_nb.runtime.cancel import CancelToken
 from dvergr_nb.runtime.ports import Noted
+from dvergr_nb.runtime.wallet import RunWallet
+from dvergr_nb.runtime.wanted import Wanted
 
 if TYPE_CHECKING:
+    from dvergr_nb.records.tool_use import Blob, ToolUse
     from dvergr_nb.runtime.handle import RunHandle
     from dvergr_nb.runtime.inbox import Inbox
 
@@ -49,6 +53,19 @@ class Reporter(Protocol):
 
     @property
     def inbox(self) -> Inbox | None: ...
+
+    @property
+    def wallet(self) -> RunWallet: ...
+
+    @property
+    def wanted(self) -> Wanted: ...
+
+    @property
+    def trigger(self) -> Message | None: ...
+
+    def noted(self, unit: Unit) -> Noted: ...
+
+    async def blob(self, data: bytes, media_type: str) -> Blob: ...
 
     def now(self) -> Any: ...
 
@@ -171,6 +188,56 @@ class Context:
     def inbox(self) -> Inbox | None:
         """The messages that join this turn while it works; None for a body that takes none."""
         return self._reporter.inbox
+
+    @property
+    def trigger(self) -> Message | None:
+        """The message that caused the Run, where it was said in this kernel."""
+        return self._reporter.trigger
+
+    @property
+    def wanted(self) -> Wanted:
+        """What whoever spoke wants of this one turn."""
+        return self._reporter.wanted
+
+    @property
+    def wallet(self) -> RunWallet:
+        """What the Run may spend and has spent."""
+        return self._reporter.wallet
+
+    def cite(self, chunk_ids: str | Sequence[str] | Mapping[str, str], *, round: int = 0) -> Recorded:  # noqa: A002  # as records name it
+        """Notes that the work has used these chunks of text; a mapping is ids with titles. Kept with the Run, once a round."""
+        from dvergr_nb.records.tool_use import Citation
+
+        if isinstance(chunk_ids, str):
+            chunk_ids = [chunk_ids]
+        titles = dict(chunk_ids) if isinstance(chunk_ids, Mapping) else dict.fromkeys(chunk_ids, "")
+        for each in titles.items():
+            if not all(isinstance(word, str) and len(word) <= LABEL_LIMIT for word in each) or not each[0].strip():
+                raise BadInput(f"a chunk is cited by its id, text of 1 to {LABEL_LIMIT} characters, not {shown(each[0])}")
+        run, now = self.run, self._reporter.now()
+        citations = tuple(
+            Citation(
+                tenant_id=run.tenant_id,
+                room=run.room,
+                run_id=run.id,
+                round=round,
+                chunk_id=mended(chunk_id),
+                title=mended(title),
+                at=now,
+            )
+            for chunk_id, title in titles.items()
+        )
+        return Recorded(self._reporter.noted(Cite(citations=citations)) if citations else None)
+
+    def keep(self, *uses: ToolUse) -> Recorded:
+        """Keeps what tools were given and gave, apart from the facts of the record."""
+        return Recorded(self._reporter.noted(Keep(uses=uses)))
+
+    async def blob(self, data: bytes, media_type: str = "application/octet-stream") -> Blob:
+        """Keeps bytes beside the store, found by their SHA-256; the same bytes are kept once."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise BadInput(f"a blob is bytes, not {type(data).__name__}")
+        return await self._reporter.blob(bytes(data), media_type)
 
     def spawn(self, work: Any, *args: Any, **options: Any) -> RunHandle:
         """Starts `work` as a child Run, in this Run's room; options as those of `d.job`.

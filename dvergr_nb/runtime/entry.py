@@ -10,14 +10,15 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dvergr_nb.clock import Clock
+from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import Ids, MessageId
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.event import RunActivity, RunPartial, RunProgressed
 from dvergr_nb.records.message import ACTIVITY, EVERYONE, RUNS, Fact, Message
-from dvergr_nb.records.operation import Posted, Record
+from dvergr_nb.records.operation import Posted, Record, Unit
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body, place_of
@@ -31,7 +32,13 @@ from dvergr_nb.runtime.limits import Limits, Watch
 from dvergr_nb.runtime.ports import Noted, Settled, Store
 from dvergr_nb.runtime.prints import Prints
 from dvergr_nb.runtime.reply import Reply
+from dvergr_nb.runtime.wallet import Bank, RunWallet
+from dvergr_nb.runtime.wanted import NOTHING as NOTHING_WANTED
 from dvergr_nb.runtime.workers import Workers
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
+    from dvergr_nb.records.tool_use import Blob
 
 BACKLOG_LIMIT: Final = 5_000
 """Units that may wait for the disk before a worker thread that reports is made to wait."""
@@ -58,6 +65,7 @@ class Tools:
     clock: Clock
     ids: Ids
     workers: Workers
+    bank: Bank
     spawn: Callable[..., RunHandle]
     """Starts a job."""
 
@@ -84,7 +92,12 @@ class Entry:
         self.row = run
         self.owner: Owner | None = None
         self.trigger: Message | None = None
-        """The message it answers, for a turn."""
+        """The message it answers, where that was said to it here."""
+        self.grant: Grant | None = None
+        """What it is to be given to spend."""
+        self.unaffordable: DvergrError | None = None
+        """Why its body never begins, where that could not be paid."""
+        self.wanted = NOTHING_WANTED
         self._inbox: Inbox | None = None
         self.parent: Entry | None = None
         self.family: Family[Entry] = Family()
@@ -143,7 +156,33 @@ class Entry:
             place=self.place,
             checks=not self.in_worker or self.token.has_checked,
             cancel_requested_at=self.cancel_requested_at,
+            cost=self.row.cost + self.wallet.spent,
+            unpriced=self.row.unpriced + self.wallet.unpriced,
+            budget=self.wallet.granted,
+            balance=self.wallet.balance,
         )
+
+    @functools.cached_property
+    def wallet(self) -> RunWallet:
+        """What it may spend."""
+        return RunWallet(self, self.tools.store, self.tools.bank, self.tools.ids)
+
+    def notified(self, what: str, verb: str, outcome: str) -> None:
+        """Puts a notice about money on record."""
+        fact = Fact(
+            id=self.tools.ids.message(),
+            run_id=self.row.id,
+            kind="budget",
+            verb=verb,
+            outcome=outcome,
+            critical=True,
+            at=self.now(),
+        )
+        self.record("budget", what, (fact,))
+
+    def paid(self) -> None:
+        """Shows what was spent."""
+        self._changed()
 
     @property
     def inbox(self) -> Inbox | None:
@@ -208,6 +247,16 @@ class Entry:
             self._activities += 1
             self.tools.bus.publish(lambda seq: RunActivity(seq=seq, run=self.run, message=entry), self.row.id)
 
+    def noted(self, unit: Unit) -> Noted:
+        """Queues what belongs to this Run and is no message."""
+        self.watch.stir()
+        return self.tools.store.note(unit)
+
+    async def blob(self, data: bytes, media_type: str) -> Blob:
+        """Keeps bytes beside the store; written in a thread, for the disk may be slow."""
+        self.watch.stir()
+        return await asyncio.to_thread(self.tools.store.keep_blob, data, media_type)
+
     def progressed(self, progress: Progress) -> None:
         """Shows how far the body is."""
         self.watch.stir()
@@ -218,6 +267,7 @@ class Entry:
         """Takes over the row as it is stored; its steps are those that were passed by then."""
         self.row = row
         self._steps = 0
+        self.wallet.begin(self.wallet.granted)
 
     def stepped(self) -> None:
         """The body has passed a checkpoint."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from dvergr_nb.errors import BadInput
@@ -19,10 +19,26 @@ PROGRAM: Final = "program_kind"
 STEERABLE: Final = "is_steerable"
 """Attribute of a handler: whether it takes messages that come while it works from `ctx.inbox`, and closes that at its end."""
 
+PROVENANCE: Final = "provenance"
+"""Attribute of a handler: what its Run's row says of the definition that acted, as `Provenance` names it."""
+BUDGET: Final = "budget"
+"""Attribute of a handler: micro-dollars its Run may spend unless told otherwise; None or absent for no wallet."""
+
 
 def program_of(handler: Handler) -> str:
     """A word for what answers."""
     return str(getattr(handler, PROGRAM, "function"))
+
+
+def provenance_of(handler: Handler) -> Mapping[str, Any]:
+    """What its Run's row says of the definition that acts."""
+    return {**getattr(handler, PROVENANCE, {}), "program_kind": program_of(handler)}
+
+
+def budget_of(handler: Handler) -> int | None:
+    """What its Run may spend unless told otherwise, in micro-dollars."""
+    budget = getattr(handler, BUDGET, None)
+    return budget if isinstance(budget, int) else None
 
 
 def is_steerable(handler: Handler) -> bool:
@@ -66,7 +82,7 @@ def _called(work: Callable[..., Any]) -> Handler:
         given = call() if is_async else await ctx.in_thread(call)
         return await given if inspect.isawaitable(given) else given  # type: ignore[no-any-return]  # checked by its outcome
 
-    for name in (PROGRAM, STEERABLE):
+    for name in (PROGRAM, STEERABLE, PROVENANCE, BUDGET):
         if hasattr(work, name):
             setattr(handle, name, getattr(work, name))
     return handle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
@@ -12,6 +12,10 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import checked_id
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.entry import Entry
+from dvergr_nb.runtime.wanted import NOTHING, Wanted
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,9 @@ class Options:
     tags: Sequence[str] = ()
     key: str | None = None
     parent: RunId | None = None
+    grant: Grant | None = None
+    """What its Run may spend; as its actor's profile says unless given."""
+    wanted: Wanted = NOTHING
 
     def __post_init__(self) -> None:
         if self.parent is not None:

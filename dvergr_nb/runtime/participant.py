@@ -227,7 +227,7 @@ class Participant:
 
     def _turn(self, arrival: Arrival, *, is_durable: bool) -> Turn:
         body = Answering(self.handler, arrival.message)
-        entry = self._turns.prepare(arrival, body, self.actor, program_of(self.handler))
+        entry = self._turns.prepare(arrival, body, self.actor, self.handler)
         turn = Turn(arrival=arrival, entry=entry, body=body, is_durable=is_durable)
         entry.owner, entry.trigger = Owned(self, turn), arrival.message
         return turn
@@ -256,7 +256,9 @@ class Participant:
 
     def _begin(self, turn: Turn) -> None:
         self._current = turn
-        turn.body.handler = self.handler
+        if turn.body.handler is not self.handler:
+            turn.body.handler = self.handler
+            self._turns.acts(turn.entry, turn.arrival, self.handler)
         inbox = Inbox() if is_steerable(self.handler) else None
         turn.entry.joinable(inbox)
         if inbox is not None:

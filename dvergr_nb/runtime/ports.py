@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
@@ -14,6 +14,11 @@ from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.room import Member, Room, Unanswered
 from dvergr_nb.records.run import Run
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Spend
+    from dvergr_nb.records.profile import Profile
+    from dvergr_nb.records.tool_use import Blob, Citation, ToolUse
 
 
 class Settled(Protocol):
@@ -115,6 +120,33 @@ class Store(Protocol):
     def envelopes(self, run_id: RunId) -> Sequence[Envelope]: ...
 
     def causes(self, run_id: RunId) -> Sequence[RunId]: ...
+
+    def profile(self, profile_id: str, version: int | None = None) -> Profile | None:
+        """That version of a profile, the latest unless told otherwise."""
+
+    def profiles(self) -> Sequence[Profile]:
+        """The latest version of each, by id."""
+
+    def balance(self, wallet: str) -> int:
+        """What a wallet holds, in micro-dollars; 0 for one that never held anything."""
+
+    def spent(self, room: str, actor: str) -> int:
+        """What an actor's calls of models have cost in a room so far, in micro-dollars, as far as prices are known."""
+
+    def spends(self, run_id: RunId) -> Sequence[Spend]:
+        """The calls of models of a Run, in order."""
+
+    def tool_uses(self, run_id: RunId) -> Sequence[ToolUse]:
+        """What its tools were given and gave, in the order of their ends."""
+
+    def citations(self, run_id: RunId) -> Sequence[Citation]:
+        """The chunks it has used, in order."""
+
+    def keep_blob(self, data: bytes, media_type: str) -> Blob:
+        """Keeps bytes, in any thread; returns once they are on the disk."""
+
+    def blob(self, sha256: str) -> bytes:
+        """The bytes of that name. Raises `BlobMissing`."""
 
     def ids_like(self, piece: str) -> Sequence[RunId]:
         """Ids of Runs that begin or end with the piece, newest first, at most 20."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dvergr_nb.clock import Clock
 from dvergr_nb.errors import BadInput
@@ -15,6 +15,9 @@ from dvergr_nb.records.message import PERSON, RUNS, Message
 from dvergr_nb.records.run import WORD_LIMIT, Provenance, Run
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.limits import Limits
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,8 @@ class Request:
     """Seconds from the start of the body; None for no limit."""
     idle_timeout: float | None = None
     """Seconds since it last said something."""
+    grant: Grant | None = None
+    """What it may spend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ class Draft:
     """Its trigger, where that is new."""
     key: str | None
     limits: Limits
+    grant: Grant | None = None
 
 
 def drafted(request: Request, asker: Asker) -> Draft:
@@ -69,7 +75,8 @@ def drafted(request: Request, asker: Asker) -> Draft:
     room = runs.checked_word(request.room, "room")
     message = _trigger(request, asker, room) if request.trigger is None else None
     trigger = request.trigger if message is None else message.id
-    return Draft(run=_row(request, asker, room, cast("MessageId", trigger)), message=message, key=key, limits=limits)
+    row = _row(request, asker, room, cast("MessageId", trigger))
+    return Draft(run=row, message=message, key=key, limits=limits, grant=request.grant)
 
 
 def checked_key(key: object) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvergr_nb.errors import NotFound, StoreFailed
 from dvergr_nb.ids import MessageId, RunId
@@ -13,12 +14,13 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Opened, OpenRoom
 from dvergr_nb.records.query import check_limit
 from dvergr_nb.records.room import Present, Unanswered
-from dvergr_nb.records.run import Reason, Run, RunKind, checked_word
+from dvergr_nb.records.run import Provenance, Reason, Run, RunKind, checked_word
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import Ledger, Policy
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Display, RunHandle
+from dvergr_nb.runtime.handler import budget_of, provenance_of
 from dvergr_nb.runtime.line import Arrival
 from dvergr_nb.runtime.participant import Participant
 from dvergr_nb.runtime.posting import Posting
@@ -26,6 +28,9 @@ from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
 
 ALL = 2**31
 """More messages than a room ever has."""
@@ -177,7 +182,7 @@ class Rooms:
 
     # What a participant asks -----------------------------------------------------------------------------------------
 
-    def prepare(self, arrival: Arrival, body: Answering, actor: str, program: str) -> Entry:
+    def prepare(self, arrival: Arrival, body: Answering, actor: str, handler: Handler) -> Entry:
         """A Run for a message."""
         message, options = arrival.message, arrival.options
         request = Request(
@@ -189,9 +194,33 @@ class Rooms:
             parent=options.parent,
             key=options.key,
             tags=options.tags,
-            provenance={"program_kind": program},
+            provenance=provenance_of(handler),
+            grant=self._grant(arrival, handler),
         )
-        return self._supervisor.prepare(drafted(request, self.asker()), body)
+        entry = self._supervisor.prepare(drafted(request, self.asker()), body)
+        entry.wanted = options.wanted
+        return entry
+
+    def acts(self, entry: Entry, arrival: Arrival, handler: Handler) -> None:
+        """Another handler answers than the one it was prepared for: the row says so."""
+        entry.row = dataclasses.replace(entry.row, provenance=Provenance.of(provenance_of(handler)))
+        entry.grant = self._grant(arrival, handler)
+
+    def _grant(self, arrival: Arrival, handler: Handler) -> Grant | None:
+        """What the Run may spend. What a person says is paid for by the person; agents share what their room has."""
+        if (given := arrival.options.grant) is not None:
+            return given
+        budget = budget_of(handler)
+        if budget is None:
+            return None
+        from dvergr_nb.records.money import Grant
+
+        return Grant(amount=budget, mints=self._is_from_person(arrival.message), takes_what_is_there=True)
+
+    def _is_from_person(self, message: Message) -> bool:
+        room = self._rooms.get(message.room)
+        is_agent = room is not None and message.sender in room.delivery.participants
+        return not is_agent and "provenance" not in message.metadata
 
     @property
     def supervisor(self) -> Supervisor:
@@ -245,8 +274,11 @@ class _Turns:
     def __init__(self, rooms: Rooms, room: Room) -> None:
         self._rooms, self._room = rooms, room
 
-    def prepare(self, arrival: Arrival, body: Answering, actor: str, program: str) -> Entry:
-        return self._rooms.prepare(arrival, body, actor, program)
+    def prepare(self, arrival: Arrival, body: Answering, actor: str, handler: Handler) -> Entry:
+        return self._rooms.prepare(arrival, body, actor, handler)
+
+    def acts(self, entry: Entry, arrival: Arrival, handler: Handler) -> None:
+        self._rooms.acts(entry, arrival, handler)
 
     def send(self, entry: Entry, message: Message | None) -> None:
         self._rooms.supervisor.send(entry, message)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dvergr_nb.errors import BadInput, Refused, SessionClosed
+from dvergr_nb.errors import BadInput, ModelError, Refused, SessionClosed, StepLimit, WalletShort
 from dvergr_nb.ids import short
 from dvergr_nb.records import pause
 from dvergr_nb.records.message import ACTIVITY, RUNS
@@ -33,6 +33,13 @@ FIRST_RETRY_S: Final = 0.025
 LAST_RETRY_S: Final = 5.0
 """A terminal write that fails is tried again after 25 ms, doubling to 5 s."""
 TRACEBACK_LIMIT: Final = 20_000
+REASONS: Final[Mapping[type[BaseException], Reason]] = {
+    StepLimit: Reason.STEP_LIMIT,
+    WalletShort: Reason.RESOURCE_ALLOCATION_FAILED,
+}
+"""Errors that are a reason of their own."""
+PLAIN: Final = (ModelError, StepLimit, WalletShort)
+"""Errors whose sentence says it all, so that no traceback is kept."""
 OWN_CODE: Final = str(Path(__file__).parent.parent)
 
 
@@ -96,9 +103,9 @@ def _waiting(reason: str, envelopes: object, reply: str | Reply | None) -> Endin
 def _failed(problem: BaseException) -> Ending:
     return Ending(
         status=RunStatus.FAILED,
-        reason=Reason.ERROR,
+        reason=REASONS.get(type(problem), Reason.ERROR),
         error=described(problem),
-        traceback=told(problem),
+        traceback=None if isinstance(problem, PLAIN) else told(problem),
         problem=problem,
     )
 

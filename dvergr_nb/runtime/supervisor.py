@@ -13,8 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
 
-from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed
-from dvergr_nb.ids import RunId
+from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed, WalletShort
+from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.event import CancelRequested, RunQueued, RunResumed, RunStarted, RunWithdrawn
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Admit, Admitted, KeyTaken, Resume, row_in
@@ -104,7 +104,7 @@ class Supervisor:
         if not self._closing.outside.admits(draft.run.room):
             raise RoomClosed(draft.run.room)
         entry = self._entry(draft.run, body, draft.limits)
-        entry.key = draft.key
+        entry.key, entry.grant, entry.trigger = draft.key, draft.grant, draft.message
         parent = None if draft.run.parent is None else self._find(draft.run.parent)
         if parent is not None:
             if not parent.family.adopt(entry):
@@ -128,7 +128,7 @@ class Supervisor:
             entry.is_queued = False
             now = self._tools.clock.now()
             entry.row = dataclasses.replace(entry.row, started_at=now, updated_at=now)
-        self._ask(Admit(run=entry.row, message=message, key=entry.key), entry, self._admitted)
+        self._ask(Admit(run=entry.row, message=message, key=entry.key, grant=entry.grant), entry, self._admitted)
 
     def lineage(self, run_id: RunId) -> frozenset[RunId]:
         """A live Run and all that contain it."""
@@ -158,8 +158,9 @@ class Supervisor:
                 self._refused(entry, problem)
             return
         match settled.result():
-            case Admitted(run=run, thread_root_id=root):
+            case Admitted(run=run, thread_root_id=root) as admitted:
                 entry.thread_root_id = root
+                self._fund(entry, admitted)
                 if entry.owner is not None:
                     entry.owner.admitted(entry)
                 self._enter(entry, run, RunStarted)
@@ -202,9 +203,25 @@ class Supervisor:
         said, _ = self._tools.store.both_ends(run.id, 0, LAST_MESSAGES)
         return next((each.content for each in reversed(said) if each.kind == "result"), None)
 
+    def _fund(self, entry: Entry, admitted: Admitted) -> None:
+        """Gives it the wallet that was paid for, or notes that nobody could pay."""
+        self._tools.bank.learn(admitted.balances)
+        if entry.grant is None:
+            return
+        if admitted.lacking is None:
+            entry.wallet.begin(self._tools.bank.balance(entry.row.id))
+            return
+        whose = (
+            f"Run {short(entry.row.parent)}" if entry.parent is not None and entry.row.parent else f"room {entry.row.room!r}"
+        )
+        entry.unaffordable = WalletShort(whose, entry.grant.amount, admitted.lacking)
+
     def _enter(self, entry: Entry, row: Run, event: type[RunStarted | RunResumed]) -> None:
         entry.stands_as(row)
-        entry.handle.settle_admitted()
+        if entry.unaffordable is None:
+            entry.handle.settle_admitted()
+        else:
+            entry.handle.ready.fail(entry.unaffordable)
         self._live[row.id] = entry
         self._asked.discard(entry)
         self._tools.bus.publish(lambda seq: event(seq=seq, run=entry.run))
@@ -232,6 +249,9 @@ class Supervisor:
         if entry.token.stop is not None:
             self._show_cancelling(entry)
             self._closing.settle(entry, asyncio.CancelledError())
+            return
+        if entry.unaffordable is not None:
+            self._closing.settle(entry, entry.unaffordable)
             return
         entry.watch.start(lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why)))
         context = Context(entry, entry.token, self._tools.ids)

@@ -10,6 +10,7 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.entry import Entry
 from dvergr_nb.runtime.line import Arrival
+from dvergr_nb.runtime.reply import Handler
 
 if TYPE_CHECKING:
     from dvergr_nb.runtime.participant import Participant
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 class Turns(Protocol):
     """What a participant asks of the session: Runs for its messages."""
 
-    def prepare(self, arrival: Arrival, body: Answering, actor: str, program: str) -> Entry: ...
+    def prepare(self, arrival: Arrival, body: Answering, actor: str, handler: Handler) -> Entry: ...
+
+    def acts(self, entry: Entry, arrival: Arrival, handler: Handler) -> None:
+        """Its turn has come, and another handler answers than the one it was prepared for."""
 
     def send(self, entry: Entry, message: Message | None) -> None: ...
 
