@@ -30,6 +30,8 @@ class Journal:
         self._message = message
         self._ctx = ctx
         self._facts: list[Fact] = []
+        self._at_work: list[str] = []
+        """The names of the tools that are in use."""
         self._uses = 0
         self._extras = 0
         self._open: int | None = None
@@ -55,7 +57,8 @@ class Journal:
         self._uses += 1
         use = Using(self._note(what, "invoke"))
         try:
-            yield use
+            with self._showing(call.name):
+                yield use
         except asyncio.CancelledError:
             self._note(what, "fail", "cancelled")
             raise
@@ -64,6 +67,17 @@ class Journal:
             raise
         verb, status = ("complete", "completed") if use.failure is None else ("fail", "failed")
         self._note(what, verb, status, use.failure)
+
+    @contextmanager
+    def _showing(self, name: str) -> Iterator[None]:
+        """Says while a tool works that it does: its facts come with the next message only."""
+        self._at_work.append(name)
+        self._ctx.doing(", ".join(self._at_work))
+        try:
+            yield
+        finally:
+            self._at_work.remove(name)
+            self._ctx.doing(", ".join(self._at_work))
 
     def noted(self, verb: str, outcome: str) -> None:
         """Something happened within the round that is open."""

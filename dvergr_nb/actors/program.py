@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class Complete:
     """The turn may end: its last text is the reply."""
 
+    text: str | None = None
+    """The reply, where it is not the answer's text."""
     value: Any = None
     """What awaiting the Run gives, where that is not the text."""
 

@@ -13,6 +13,7 @@ from dvergr_nb.actors.journal import Journal
 from dvergr_nb.actors.program import Answer, Broken, Complete, Continue, End, Program, Round, Rounds, Suspend
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
+from dvergr_nb.records.run import Reason
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.body import Pause
 from dvergr_nb.runtime.context import Context
@@ -44,6 +45,7 @@ class _Turn:
         """What the running round has streamed."""
         self._text = ""
         """The last text of the turn that is on no record yet: its reply, if it ends now."""
+        self._value: Any = None
 
     async def answer(self) -> Given:
         """All rounds, and what they come to."""
@@ -63,8 +65,11 @@ class _Turn:
             self._ctx.raise_if_cancelled()
             if self._inbox.is_suspended:
                 return self._stopped(Suspend())
+            if await self._ctx.is_broke():
+                return self._stopped(Suspend(reason=Reason.BUDGET_EXHAUSTED), self._text)
             match await self._round():
-                case Complete():
+                case Complete(text=text, value=value):
+                    self._text, self._value = self._text if text is None else text, value
                     await self._inbox.settled()
                     if self._inbox.is_suspended or not self._inbox.needs_round:
                         return self._ended()
@@ -83,10 +88,15 @@ class _Turn:
         answer = await self._called(given)
         self._ctx.stepped()
         if answer is None:
-            self._journal.tell(f"round {self._begun} cut " + ("to suspend" if self._inbox.is_suspended else "by a message"))
+            self._journal.tell(f"round {self._begun} cut {self._why_cut()}")
             self._ctx.stream("")
             return Continue()
         return await self._answered(answer, given)
+
+    def _why_cut(self) -> str:
+        if self._inbox.is_suspended:
+            return "to suspend"
+        return "by a message" if self._inbox.needs_round else "for another model"
 
     def _next(self) -> Round:
         number, self._begun = self._begun, self._begun + 1
@@ -151,7 +161,7 @@ class _Turn:
 
     def _reply(self) -> Reply | None:
         if self._text:
-            return Reply(content=self._text, facts=self._journal.take())
+            return Reply(content=self._text, facts=self._journal.take(), value=self._value)
         if self._journal.has_facts:
             self._journal.tell(f"round {self._begun} ended without a text")
         return None

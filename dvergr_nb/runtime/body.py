@@ -39,7 +39,15 @@ class Pause:
     reply: str | Reply | None = None
 
 
-Outcome = Done | Pause
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The body failed, and knows a word for it."""
+
+    reason: str
+    problem: BaseException
+
+
+Outcome = Done | Pause | Failed
 
 
 PLACES: Final = ("loop", "thread")

@@ -18,6 +18,7 @@ from dvergr_nb.records.operation import Cite, Keep, Unit
 from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
 from dvergr_nb.records.text import clipped, mended, shown
 from dvergr_nb.runtime.cancel import CancelToken
+from dvergr_nb.runtime.dials import Dials
 from dvergr_nb.runtime.ports import Noted
 from dvergr_nb.runtime.wallet import RunWallet
 from dvergr_nb.runtime.wanted import Wanted
@@ -43,6 +44,8 @@ class Reporter(Protocol):
 
     def streamed(self, text: str) -> None: ...
 
+    def doing(self, what: str) -> None: ...
+
     def spawned(self, work: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> RunHandle: ...
 
     def progressed(self, progress: Progress) -> None: ...
@@ -61,7 +64,12 @@ class Reporter(Protocol):
     def wanted(self) -> Wanted: ...
 
     @property
+    def dials(self) -> Dials: ...
+
+    @property
     def trigger(self) -> Message | None: ...
+
+    def exhausted(self) -> None: ...
 
     def noted(self, unit: Unit) -> Noted: ...
 
@@ -180,6 +188,10 @@ class Context:
         """Shows the text that is being made, as far as it has come. Live only; what counts is the reply."""
         self._reporter.streamed(text)
 
+    def doing(self, what: str) -> None:
+        """Shows which tools are at work now, empty for none. Live only; what counts are the facts."""
+        self._reporter.doing(mended(clipped(what, LABEL_LIMIT)))
+
     def stepped(self) -> None:
         """A step of the work is done, such as a model round: counted on the Run."""
         self._reporter.stepped()
@@ -198,6 +210,18 @@ class Context:
     def wanted(self) -> Wanted:
         """What whoever spoke wants of this one turn."""
         return self._reporter.wanted
+
+    @property
+    def dials(self) -> Dials:
+        """What was set for its actor in the room, as it stands now."""
+        return self._reporter.dials
+
+    async def is_broke(self) -> bool:
+        """Whether nothing is left to spend, once all charges are on record; then that is put on record, too."""
+        await self.wallet.settled()
+        if self.wallet.is_exhausted:
+            self._reporter.exhausted()
+        return self.wallet.is_exhausted
 
     @property
     def wallet(self) -> RunWallet:

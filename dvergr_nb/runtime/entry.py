@@ -24,6 +24,7 @@ from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.body import Body, place_of
 from dvergr_nb.runtime.bus import Bus, Make
 from dvergr_nb.runtime.cancel import CancelToken, Stop
+from dvergr_nb.runtime.dials import UNSET, Dials
 from dvergr_nb.runtime.family import Family
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
@@ -98,6 +99,7 @@ class Entry:
         self.unaffordable: DvergrError | None = None
         """Why its body never begins, where that could not be paid."""
         self.wanted = NOTHING_WANTED
+        self.dials_now: Callable[[], Dials] = lambda: UNSET
         self._inbox: Inbox | None = None
         self.parent: Entry | None = None
         self.family: Family[Entry] = Family()
@@ -129,6 +131,7 @@ class Entry:
         self.cancel_requested_at: dt.datetime | None = None
         self._progress: Progress | None = None
         self._said = ""
+        self._doing = ""
         self._activities = 0
         self._dropped = 0
         self._steps = 0
@@ -153,6 +156,7 @@ class Entry:
             progress=self._progress,
             activities=self._activities,
             said=self._said,
+            doing=self._doing,
             place=self.place,
             checks=not self.in_worker or self.token.has_checked,
             cancel_requested_at=self.cancel_requested_at,
@@ -179,6 +183,16 @@ class Entry:
             at=self.now(),
         )
         self.record("budget", what, (fact,))
+
+    def exhausted(self) -> None:
+        """Says that its budget is gone, which ends it."""
+        granted = self.wallet.granted or 0
+        self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
+
+    @property
+    def dials(self) -> Dials:
+        """What was set for its actor."""
+        return self.dials_now()
 
     def paid(self) -> None:
         """Shows what was spent."""
@@ -295,6 +309,12 @@ class Entry:
         self.watch.stir()
         self._said = text[-STREAM_LIMIT:]
         self._show(lambda seq: RunPartial(seq=seq, run=self.run, text=self._said))
+
+    def doing(self, what: str) -> None:
+        """Shows which tools are at work."""
+        self.watch.stir()
+        self._doing = what
+        self._changed()
 
     def spawned(self, work: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> RunHandle:
         """Starts a child, in the same room unless told otherwise."""

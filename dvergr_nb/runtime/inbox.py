@@ -62,6 +62,10 @@ class Inbox:
             self._preempted.set()
         return True
 
+    def cut(self) -> None:
+        """Has the running model call cut, without a message: the next round is to be another one."""
+        self._preempted.set()
+
     def suspend(self) -> None:
         """Asks the turn to stop and wait."""
         self.is_suspended = True

@@ -91,7 +91,7 @@ class Obligations:
                 return Done(value=text, reply=Reply(content=text))
             case Reply():
                 self._carried = _carried(given)
-                return Done(value=given.content, reply=given)
+                return Done(value=given.content if given.value is None else given.value, reply=given)
             case Withheld(reason=reason):
                 return Done(reason=checked_word(reason, "reason"))
             case Pause():

@@ -18,6 +18,7 @@ from dvergr_nb.records.run import Reason, Run
 from dvergr_nb.runtime.answering import Answering
 from dvergr_nb.runtime.attending import CUTS, Ledger, Policy, Situation, judged
 from dvergr_nb.runtime.coming import Coming, Owned
+from dvergr_nb.runtime.dials import UNSET, Dials
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.handler import is_steerable, program_of
 from dvergr_nb.runtime.inbox import Inbox, Joining
@@ -48,6 +49,7 @@ class Participant:
         self.coming = 0
         """How many messages are on their way to it: being stored, or stored and not delivered."""
         self.is_gone = False
+        self.dials = UNSET
 
     # Looking ---------------------------------------------------------------------------------------------------------
 
@@ -230,6 +232,7 @@ class Participant:
         entry = self._turns.prepare(arrival, body, self.actor, self.handler)
         turn = Turn(arrival=arrival, entry=entry, body=body, is_durable=is_durable)
         entry.owner, entry.trigger = Owned(self, turn), arrival.message
+        entry.dials_now = lambda: self.dials
         return turn
 
     def line_up(self, arrival: Arrival, fact: AttentionFact | None = None) -> RunHandle:
@@ -281,6 +284,13 @@ class Participant:
         for turn in self._line:
             if turn.entry.token.stop is not None:
                 self.asked_to_stop(turn)
+
+    def tune(self, dials: Dials) -> None:
+        """Sets what holds from the next round on; for another model the running call is cut."""
+        is_other, self.dials = dials.model is not self.dials.model and dials.model != self.dials.model, dials
+        inbox = None if self._current is None else self._current.entry.inbox
+        if is_other and inbox is not None and inbox.is_open:
+            inbox.cut()
 
     def leave(self) -> None:
         """Answers nothing any more. What it works on is cancelled, and what waits for it."""

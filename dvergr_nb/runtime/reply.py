@@ -22,6 +22,8 @@ class Reply:
     facts: tuple[Fact, ...] = ()
     """What is on record about how it came about; ids and Run as `Context.fact` makes them."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    value: Any = field(default=None, compare=False)
+    """What awaiting the Run gives, where that is not the text; it stays in the kernel."""
     obligation: object | None = field(default=None, repr=False, compare=False)
     """What posting it settles; never part of the message."""
 

@@ -21,7 +21,7 @@ from dvergr_nb.records.operation import End
 from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.run import ERROR_LIMIT, PAUSES, Reason, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, mended
-from dvergr_nb.runtime.body import Done, Pause
+from dvergr_nb.runtime.body import Done, Failed, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.ports import Settled, Store
@@ -78,10 +78,12 @@ def _came_to(outcome: object) -> Ending:
         case Done(value=value, reply=reply, reason=reason, publish=publish):
             word = None if reason is None else checked_word(reason, "reason")
             return Ending(status=RunStatus.COMPLETED, reason=word, reply=_text(reply), value=value, publish=publish)
+        case Failed(reason=reason, problem=problem):
+            return _failed(problem, checked_word(reason, "reason"))
         case BaseException() as problem:
             return _failed(problem)
         case other:
-            return _failed(TypeError(f"a body returns Done or Pause, not {type(other).__name__}"))
+            return _failed(TypeError(f"a body returns Done, Pause or Failed, not {type(other).__name__}"))
 
 
 def _text(reply: object) -> str | Reply | None:
@@ -100,10 +102,10 @@ def _waiting(reason: str, envelopes: object, reply: str | Reply | None) -> Endin
     return Ending(status=RunStatus.WAITING, reason=reason, envelopes=asked, reply=reply)
 
 
-def _failed(problem: BaseException) -> Ending:
+def _failed(problem: BaseException, reason: str = Reason.ERROR) -> Ending:
     return Ending(
         status=RunStatus.FAILED,
-        reason=REASONS.get(type(problem), Reason.ERROR),
+        reason=REASONS.get(type(problem), reason),
         error=described(problem),
         traceback=None if isinstance(problem, PLAIN) else told(problem),
         problem=problem,

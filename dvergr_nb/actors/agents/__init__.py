@@ -1,0 +1,1 @@
+"""Agents: profiles at work with real models."""
