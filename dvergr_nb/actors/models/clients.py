@@ -1,0 +1,153 @@
+"""The clients that reach providers: one per event loop, provider, endpoint and key, and closed at the end.
+
+Connections belong to the loop that opened them, so a client is never shared between loops. No client tries a call again by
+itself: how often a call is tried is decided, shown and paid elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from dvergr_nb.actors.models.reference import Remote, is_local
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+NO_KEY: Final = "no-key-needed"
+"""What is sent to a server of this machine where there is no key; the SDKs refuse to send nothing."""
+
+Name = tuple[str, str | None, str]
+
+
+class Clients:
+    """All open clients of one owner."""
+
+    def __init__(self) -> None:
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Name, tuple[AsyncClient, Provider[Any]]]] = (
+            WeakKeyDictionary()
+        )
+
+    def model(self, asked: Remote) -> Model:
+        """A model object on a client of the running loop."""
+        provider = self._provider(asked)
+        if asked.known is None:
+            from pydantic_ai.models import infer_model
+
+            return infer_model(f"{asked.provider}:{asked.name}", provider_factory=lambda _name: provider)
+        return _model(asked, provider)
+
+    def _provider(self, asked: Remote) -> Provider[Any]:
+        mine = self._by_loop.setdefault(asyncio.get_running_loop(), {})
+        name = (asked.provider, asked.endpoint, hashlib.sha256((asked.key or "").encode()).hexdigest())
+        if name not in mine:
+            http = _http(asked.endpoint)
+            mine[name] = (http, _made(asked, http))
+        return mine[name][1]
+
+    @property
+    def open(self) -> int:
+        """How many clients the running loop has."""
+        return len(self._by_loop.get(asyncio.get_running_loop(), {}))
+
+    async def aclose(self) -> None:
+        """Closes the clients of the running loop with their connections; the next model that is resolved gets a new one."""
+        mine = self._by_loop.pop(asyncio.get_running_loop(), {})
+        for http, _ in mine.values():
+            await http.aclose()
+
+
+SHARED: Final = Clients()
+"""Those of whoever names no others."""
+
+
+def _http(endpoint: str | None) -> AsyncClient:
+    """An HTTP client of our own. One for this machine goes through no proxy, whatever the environment says."""
+    from pydantic_ai.models import create_async_httpx2_client
+
+    if not is_local(endpoint):
+        return create_async_httpx2_client()
+    import httpx2
+
+    return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport())
+
+
+def _made(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    match asked.provider:
+        case "openai" | "openai-chat" | "openai-responses":
+            return _openai(asked, http)
+        case "anthropic":
+            return _anthropic(asked, http)
+        case "google":
+            return _google(asked, http)
+        case _:
+            return _other(asked, http)
+
+
+def _openai(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    from openai import AsyncOpenAI
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    key = asked.key or NO_KEY
+    return OpenAIProvider(openai_client=AsyncOpenAI(api_key=key, base_url=asked.endpoint, http_client=http, max_retries=0))
+
+
+def _anthropic(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    from anthropic import AsyncAnthropic
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    client = AsyncAnthropic(api_key=asked.key or NO_KEY, base_url=asked.endpoint, http_client=http, max_retries=0)
+    return AnthropicProvider(anthropic_client=client)
+
+
+def _google(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    from google.genai.types import HttpRetryOptions
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleProvider(
+        api_key=asked.key or NO_KEY, base_url=asked.endpoint, http_client=http, retry_options=HttpRetryOptions(attempts=1)
+    )
+
+
+def _other(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    """One that pydantic-ai makes. Its SDK is told not to try again where it has a word for that."""
+    import inspect
+
+    from pydantic_ai.providers import infer_provider_class
+
+    made = infer_provider_class(asked.provider)
+    takes = inspect.signature(made).parameters
+    given = {"api_key": asked.key, "http_client": http}
+    provider = made(**{name: value for name, value in given.items() if name in takes and value is not None})
+    if hasattr(provider.client, "max_retries"):
+        provider.client.max_retries = 0
+    return provider
+
+
+def _model(asked: Remote, provider: Provider[Any]) -> Model:
+    """`openai` means the Responses API at OpenAI itself, and chat completions, which others speak too, anywhere else."""
+    match asked.provider:
+        case "anthropic":
+            from pydantic_ai.models.anthropic import AnthropicModel
+
+            return AnthropicModel(asked.name, provider=provider)
+        case "google":
+            from pydantic_ai.models.google import GoogleModel
+
+            return GoogleModel(asked.name, provider=provider)
+        case "openai-responses":
+            from pydantic_ai.models.openai import OpenAIResponsesModel
+
+            return OpenAIResponsesModel(asked.name, provider=provider)
+        case "openai" if asked.endpoint is None:
+            from pydantic_ai.models.openai import OpenAIResponsesModel
+
+            return OpenAIResponsesModel(asked.name, provider=provider)
+        case _:
+            from pydantic_ai.models.openai import OpenAIChatModel
+
+            return OpenAIChatModel(asked.name, provider=provider)

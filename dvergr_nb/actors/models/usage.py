@@ -1,0 +1,52 @@
+"""What a call of a model came to: its tokens as the provider counts them, and its cost at our own prices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dvergr_nb.actors.models.asked import Asked
+from dvergr_nb.actors.models.list_prices import list_price
+from dvergr_nb.actors.models.reference import is_official
+from dvergr_nb.records.money import Price, Usage, cost_of
+from dvergr_nb.records.profile import Profile
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+
+
+def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usage:
+    """The usage of one call that ended in `outcome`, with its cost where there is a price.
+
+    Prices go by the name that was asked, never by the name that answered. `input_tokens` of pydantic-ai hold those of the
+    cache, at every provider. Without an answer, or where it does not say what was used, nothing is measured.
+    """
+    if response is None:
+        return Usage(model=asked.name, provider=asked.provider, is_measured=False, outcome=outcome)
+    said = response.usage
+    usage = Usage(
+        model=asked.name,
+        answered_as=response.model_name,
+        provider=asked.provider,
+        input_tokens=max(0, said.input_tokens),
+        output_tokens=max(0, said.output_tokens),
+        cache_read_tokens=max(0, said.cache_read_tokens),
+        cache_write_tokens=max(0, said.cache_write_tokens),
+        is_measured=_is_measured(said),
+        outcome=outcome,
+    )
+    return cost_of(usage, asked.price)
+
+
+def _is_measured(said: Any) -> bool:
+    return bool(said.input_tokens or said.output_tokens) and not said.unmeasured_requests
+
+
+def price_for(profile: Profile, name: str, provider: str) -> Price | None:
+    """Dollars per million tokens: the profile's own, else the provider's list price where it is asked itself, else None.
+
+    A setting that asks for a service tier makes the list price a guess, so there is none.
+    """
+    if name in profile.prices:
+        return profile.prices[name]
+    is_plain = is_official(profile, provider) and not any("service_tier" in setting for setting in profile.settings)
+    return list_price(name, provider) if is_plain else None
