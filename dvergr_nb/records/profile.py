@@ -91,7 +91,7 @@ class Profile:
     """The environment variable that holds the API key, where it is not the provider's usual one."""
     tools: tuple[str, ...] = ()
     skills: tuple[Skill, ...] = ()
-    caps: Caps = Caps()
+    caps: Caps = field(default_factory=Caps)
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What every call of the model is sent besides, such as `temperature`; plain data."""
     prices: Mapping[str, Price] = field(default_factory=dict)
