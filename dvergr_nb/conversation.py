@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvergr_nb.actors import debate as debates
 from dvergr_nb.actors.debate import Accept, Refinement, Transcript
@@ -16,11 +16,16 @@ from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.run import RunKind
 from dvergr_nb.runtime.asking import ASK_S
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.paying import grant_of
 from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.rooms import name_of
 from dvergr_nb.runtime.speaking import OnBusy, ThreadRef
+from dvergr_nb.runtime.wanted import Wanted
 from dvergr_nb.session import Session
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.profile import Skill
 
 
 def room(name: str | None = None, *, title: str | None = None, exclusive_threads: bool | None = None) -> Room:
@@ -44,6 +49,10 @@ def turn(
     tags: Sequence[str] = (),
     key: str | None = None,
     parent: RunRef | None = None,
+    budget: float | None = None,
+    model: Any = None,
+    skills: Sequence[Skill] = (),
+    output_type: Any = None,
 ) -> RunHandle:
     """Says something to an actor and gives the Run that answers; `await run` gives the reply.
 
@@ -51,6 +60,9 @@ def turn(
     joins that Run, and the open Run is given back, unless the actor's attention says otherwise; any other waits in order.
     `on_busy="steer"` has it join in any case, `"queue"` wait in any case, and `"refuse"` raises `ActorBusy` where it could not
     begin at once. Used again, a `key` gives the first Run.
+
+    `budget` is what the Run may spend, in dollars. For agents: another `model`, more `skills`, and the `output_type` that the
+    reply is to be, which `await run` gives then.
     """
     session = current_session()
     return _where(session, room).turn(
@@ -62,6 +74,8 @@ def turn(
         tags=tags,
         key=key,
         parent=None if parent is None else session.resolve(parent),
+        grant=grant_of(budget),
+        wanted=Wanted(model=model, skills=tuple(skills), output_type=output_type),
     )
 
 

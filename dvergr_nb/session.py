@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from dvergr_nb.actors.agents.cast import Cast
 from dvergr_nb.actors.job import job_of, label_of, source_of
 from dvergr_nb.actors.wrappers import DEFAULT
 from dvergr_nb.clock import Clock, SeededClock, SystemClock
@@ -31,13 +32,18 @@ from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import Display, RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.paying import grant_of
 from dvergr_nb.runtime.reply import Handler
 from dvergr_nb.runtime.request import Asker, Request, drafted
 from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.runtime.wallet import Bank
+from dvergr_nb.runtime.wanted import NOTHING, Wanted
 from dvergr_nb.runtime.workers import Workers
 from dvergr_nb.store.store import Store, open_store
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
 
 DEFAULT_PATH: Final = Path(".dvergr") / "store.duckdb"
 """Where the store lies unless told otherwise, beside the notebook."""
@@ -96,12 +102,13 @@ class Session(Lookup):
         self.bus = Bus(self.home, self._alive)
         tools = self._tools()
         self._supervisor = Supervisor(tools, self)
+        self.cast = Cast(self.store, self._asker, {"echo": _echo})
         self.rooms = Rooms(
             tools,
             self._supervisor,
             self._asker,
             wrappers=DEFAULT,
-            built_in={"echo": _echo},
+            built_in=self.cast,
             display=lambda: self.display,
         )
         self.is_open = True
@@ -152,13 +159,15 @@ class Session(Lookup):
         tags: Sequence[str] = (),
         timeout: float | None = None,
         idle_timeout: float | None = None,
+        budget: float | None = None,
         **kwargs: Any,
     ) -> RunHandle:
         """Starts `work(*args, **kwargs)` as a Run and gives its handle at once.
 
         A coroutine runs on the kernel's loop, a plain function in a worker thread. Where it names a parameter `ctx` it gets
         its context. `key` makes the start idempotent: a second start with it gives the first Run. `timeout` and
-        `idle_timeout` are seconds; past them the Run fails. Raises `BadInput` before a Run exists.
+        `idle_timeout` are seconds; past them the Run fails. `budget` is what it and its children may spend, in dollars.
+        Raises `BadInput` before a Run exists.
         """
         body = job_of(work, args, kwargs)
         return self.start(
@@ -173,6 +182,7 @@ class Session(Lookup):
             tags=tags,
             timeout=timeout,
             idle_timeout=idle_timeout,
+            grant=grant_of(budget),
         )
 
     def start(
@@ -192,6 +202,8 @@ class Session(Lookup):
         provenance: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         idle_timeout: float | None = None,
+        grant: Grant | None = None,
+        wanted: Wanted = NOTHING,
     ) -> RunHandle:
         """Starts a body as a Run, caused by the message `trigger`, or by a new one with `text` (a reply to `reply_to`).
 
@@ -212,8 +224,9 @@ class Session(Lookup):
             provenance=provenance or {},
             timeout=timeout,
             idle_timeout=idle_timeout,
+            grant=grant,
         )
-        return self._supervisor.admit(drafted(request, self._asker()), body)
+        return self._supervisor.admit(drafted(request, self._asker()), body, wanted)
 
     def _asker(self) -> Asker:
         """Raises `SessionClosed`, also where the loop is gone: nothing that begins would ever end."""

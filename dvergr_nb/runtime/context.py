@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import datetime as dt
 import math
 import numbers
 import time
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from dvergr_nb.runtime.handle import RunHandle
     from dvergr_nb.runtime.inbox import Inbox
 
+ROUND: ContextVar[int] = ContextVar("dvergr_round", default=0)
+"""The round of a turn that a tool is used in."""
 PROGRESS_RECORD_S: Final = 1.0
 """Progress is recorded when its label changes, when it is done, and otherwise at most this often."""
 
@@ -75,7 +78,7 @@ class Reporter(Protocol):
 
     async def blob(self, data: bytes, media_type: str) -> Blob: ...
 
-    def now(self) -> Any: ...
+    def now(self) -> dt.datetime: ...
 
     async def in_thread(self, work: Callable[[], Any]) -> Any: ...
 
@@ -228,7 +231,11 @@ class Context:
         """What the Run may spend and has spent."""
         return self._reporter.wallet
 
-    def cite(self, chunk_ids: str | Sequence[str] | Mapping[str, str], *, round: int = 0) -> Recorded:  # noqa: A002  # as records name it
+    def now(self) -> dt.datetime:
+        """The session's time."""
+        return self._reporter.now()
+
+    def cite(self, chunk_ids: str | Sequence[str] | Mapping[str, str], *, round: int | None = None) -> Recorded:  # noqa: A002  # as records name it
         """Notes that the work has used these chunks of text; a mapping is ids with titles. Kept with the Run, once a round."""
         from dvergr_nb.records.tool_use import Citation
 
@@ -244,7 +251,7 @@ class Context:
                 tenant_id=run.tenant_id,
                 room=run.room,
                 run_id=run.id,
-                round=round,
+                round=ROUND.get() if round is None else round,
                 chunk_id=mended(chunk_id),
                 title=mended(title),
                 at=now,

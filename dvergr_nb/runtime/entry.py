@@ -21,6 +21,7 @@ from dvergr_nb.records.message import ACTIVITY, EVERYONE, RUNS, Fact, Message
 from dvergr_nb.records.operation import Posted, Record, Unit
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunStatus, live
 from dvergr_nb.records.text import clipped
+from dvergr_nb.runtime.accounts import Accounts
 from dvergr_nb.runtime.body import Body, place_of
 from dvergr_nb.runtime.bus import Bus, Make
 from dvergr_nb.runtime.cancel import CancelToken, Stop
@@ -33,7 +34,7 @@ from dvergr_nb.runtime.limits import Limits, Watch
 from dvergr_nb.runtime.ports import Noted, Settled, Store
 from dvergr_nb.runtime.prints import Prints
 from dvergr_nb.runtime.reply import Reply
-from dvergr_nb.runtime.wallet import Bank, RunWallet
+from dvergr_nb.runtime.wallet import Bank
 from dvergr_nb.runtime.wanted import NOTHING as NOTHING_WANTED
 from dvergr_nb.runtime.workers import Workers
 
@@ -86,7 +87,7 @@ class Owner(Protocol):
         """While it is queued."""
 
 
-class Entry:
+class Entry(Accounts):
     """One live Run. It is the `Reporter` of its context; what a body says may come from any thread."""
 
     def __init__(self, run: Run, body: Body, handle: RunHandle, limits: Limits, tools: Tools) -> None:
@@ -166,37 +167,10 @@ class Entry:
             balance=self.wallet.balance,
         )
 
-    @functools.cached_property
-    def wallet(self) -> RunWallet:
-        """What it may spend."""
-        return RunWallet(self, self.tools.store, self.tools.bank, self.tools.ids)
-
-    def notified(self, what: str, verb: str, outcome: str) -> None:
-        """Puts a notice about money on record."""
-        fact = Fact(
-            id=self.tools.ids.message(),
-            run_id=self.row.id,
-            kind="budget",
-            verb=verb,
-            outcome=outcome,
-            critical=True,
-            at=self.now(),
-        )
-        self.record("budget", what, (fact,))
-
-    def exhausted(self) -> None:
-        """Says that its budget is gone, which ends it."""
-        granted = self.wallet.granted or 0
-        self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
-
     @property
     def dials(self) -> Dials:
         """What was set for its actor."""
         return self.dials_now()
-
-    def paid(self) -> None:
-        """Shows what was spent."""
-        self._changed()
 
     @property
     def inbox(self) -> Inbox | None:
@@ -275,7 +249,7 @@ class Entry:
         """Shows how far the body is."""
         self.watch.stir()
         self._progress = progress
-        self._changed()
+        self.changed()
 
     def stands_as(self, row: Run) -> None:
         """Takes over the row as it is stored; its steps are those that were passed by then."""
@@ -292,9 +266,10 @@ class Entry:
     def _heard(self, line: str) -> None:
         self.watch.stir()
         self._said = line
-        self._changed()
+        self.changed()
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """Shows the Run as it stands."""
         self._show(lambda seq: RunProgressed(seq=seq, run=self.run))
 
     def _show(self, make: Make) -> None:
@@ -314,7 +289,7 @@ class Entry:
         """Shows which tools are at work."""
         self.watch.stir()
         self._doing = what
-        self._changed()
+        self.changed()
 
     def spawned(self, work: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> RunHandle:
         """Starts a child, in the same room unless told otherwise."""

@@ -13,6 +13,7 @@ from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime import obligation
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.reply import Given, Handler, Reply, Wrapper
+from dvergr_nb.runtime.wanted import NOTHING, WISHES, Wanted
 
 PROGRAM: Final = "program_kind"
 """Attribute of a handler: a word for what answers, kept as the Run's provenance; `function` where it has none."""
@@ -24,6 +25,9 @@ PROVENANCE: Final = "provenance"
 BUDGET: Final = "budget"
 """Attribute of a handler: micro-dollars its Run may spend unless told otherwise; None or absent for no wallet."""
 
+CHECK: Final = "check"
+"""Attribute of a handler: called with what is wanted of a turn before there is a Run of it; raises `BadInput`."""
+
 
 def program_of(handler: Handler) -> str:
     """A word for what answers."""
@@ -33,6 +37,16 @@ def program_of(handler: Handler) -> str:
 def provenance_of(handler: Handler) -> Mapping[str, Any]:
     """What its Run's row says of the definition that acts."""
     return {**getattr(handler, PROVENANCE, {}), "program_kind": program_of(handler)}
+
+
+def check(handler: Handler, wanted: Wanted) -> None:
+    """Raises `BadInput` where the handler knows that it could not do what is wanted."""
+    found = getattr(handler, CHECK, None)
+    if found is not None:
+        found(wanted)
+    elif wanted != NOTHING:
+        given = ", ".join(name for name in WISHES if getattr(wanted, name))
+        raise BadInput(f"{given} is for agents; what answers here is a {program_of(handler)}, see d.agent")
 
 
 def budget_of(handler: Handler) -> int | None:
@@ -82,7 +96,7 @@ def _called(work: Callable[..., Any]) -> Handler:
         given = call() if is_async else await ctx.in_thread(call)
         return await given if inspect.isawaitable(given) else given  # type: ignore[no-any-return]  # checked by its outcome
 
-    for name in (PROGRAM, STEERABLE, PROVENANCE, BUDGET):
+    for name in (PROGRAM, STEERABLE, PROVENANCE, BUDGET, CHECK):
         if hasattr(work, name):
             setattr(handle, name, getattr(work, name))
     return handle

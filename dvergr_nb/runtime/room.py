@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dvergr_nb.errors import BadInput, NoSuchActor, Refused, RoomClosed
 from dvergr_nb.ids import MessageId, RunId, named, short
@@ -25,7 +25,7 @@ from dvergr_nb.runtime.asking import ASK_S, Asking, named_of, together
 from dvergr_nb.runtime.attending import Policy, default_policy
 from dvergr_nb.runtime.delivery import Delivery
 from dvergr_nb.runtime.handle import RunHandle
-from dvergr_nb.runtime.handler import handler_of, program_of
+from dvergr_nb.runtime.handler import check, handler_of, program_of
 from dvergr_nb.runtime.house import House
 from dvergr_nb.runtime.line import Options
 from dvergr_nb.runtime.participant import Participant
@@ -35,6 +35,11 @@ from dvergr_nb.runtime.reply import Handler, Wrapper
 from dvergr_nb.runtime.shutting import Fence, Shutting, checked_drain
 from dvergr_nb.runtime.speaking import OnBusy, Said, Speaking, Spoken, ThreadRef
 from dvergr_nb.runtime.together import race
+from dvergr_nb.runtime.treasury import Treasury
+from dvergr_nb.runtime.wanted import NOTHING, Wanted
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Grant
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +64,7 @@ class Registration:
         return f"{printable(self.actor)} in room {printable(self.room.name)}"
 
 
-class Room:
+class Room(Treasury):
     """One room. `d.room(name)` gives it."""
 
     def __init__(self, row: rooms.Room, house: House) -> None:
@@ -241,6 +246,8 @@ class Room:
         key: str | None = None,
         parent: RunId | None = None,
         sender: str = PERSON,
+        grant: Grant | None = None,
+        wanted: Wanted = NOTHING,
     ) -> Spoken:
         """Says something to an actor, in a new thread or in that of a message or Run, and tells at once what becomes of it.
 
@@ -254,11 +261,19 @@ class Room:
             if not self.shutting.admits:
                 raise RoomClosed(self.name)
             participant = self.found(actor)
+            check(participant.handler, wanted)
             replied, root = (None, None) if thread is None else self.speaking.thread_of(thread)
             said = Said(content=text, sender=sender, to=actor, reply_to=replied, root=root, key=key)
             self._check_no_circle(participant, parent)
             own_key = named(f"{actor}|{key}") if isinstance(key, str) else key
-            options = Options(label=label_of(text) if label is None else label, tags=tags, key=own_key, parent=parent)
+            options = Options(
+                label=label_of(text) if label is None else label,
+                tags=tags,
+                key=own_key,
+                parent=parent,
+                grant=grant,
+                wanted=wanted,
+            )
             spoken = self.speaking.turn(participant, said, options, "queue" if parent and on_busy is None else on_busy)
             if sender == PERSON:
                 self.speaking.follow(actor, spoken.message)

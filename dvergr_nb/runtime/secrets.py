@@ -33,7 +33,7 @@ SHAPES: Final = tuple(
         ("xox", r"xox[abeprs]-[A-Za-z0-9-]{10,}", MASK),
         ("AKIA", r"AKIA[A-Z0-9]{16}", MASK),
         ("ASIA", r"ASIA[A-Z0-9]{16}", MASK),
-        ("eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", MASK),
+        ("eyJ", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", MASK),
         ("Bearer", r"Bearer(\s+|%20|\+)[A-Za-z0-9._~+/=-]{8,}", rf"Bearer\1{MASK}"),
         ("bearer", r"bearer(\s+|%20|\+)[A-Za-z0-9._~+/=-]{8,}", rf"bearer\1{MASK}"),
         ("Basic", r"Basic(\s+)(?=[A-Za-z+/=]*[0-9])[A-Za-z0-9+/=]{12,}", rf"Basic\1{MASK}"),
@@ -90,7 +90,7 @@ def _length(form: str) -> tuple[int, str]:
 
 
 def _raw(environment: Mapping[str, str]) -> Mapping[Any, Any]:
-    """What changes whenever the environment does: CPython's own table, whose comparison costs microseconds, where it is there."""
+    """What changes whenever the environment does: CPython's own table where it is there, for comparing that is quick."""
     return vars(environment).get("_data", environment) if environment is os.environ else environment
 
 

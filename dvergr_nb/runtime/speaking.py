@@ -23,6 +23,7 @@ from dvergr_nb.runtime.entry import Tools
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.line import PLAIN, Arrival, Options
 from dvergr_nb.runtime.participant import Participant
+from dvergr_nb.runtime.paying import said_by_code
 from dvergr_nb.runtime.ports import Noted, Settled
 from dvergr_nb.runtime.request import Asker, checked_key
 
@@ -162,7 +163,7 @@ class Speaking:
                 content=said.content,
                 reply_to=said.reply_to,
                 thread_root_id=MessageId(own) if said.reply_to is None else said.root or said.reply_to,
-                metadata=said.metadata,
+                metadata={**said.metadata, **said_by_code()},
                 created_at=asker.clock.now(),
             )
         )

@@ -30,6 +30,7 @@ from dvergr_nb.runtime.ports import Outside, Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
 from dvergr_nb.runtime.settle import Ending
+from dvergr_nb.runtime.wanted import NOTHING, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +94,10 @@ class Supervisor:
 
     # Admission -------------------------------------------------------------------------------------------------------
 
-    def admit(self, draft: Draft, body: Body) -> RunHandle:
+    def admit(self, draft: Draft, body: Body, wanted: Wanted = NOTHING) -> RunHandle:
         """Asks for the Run and gives its handle at once. From any thread. Raises `Sealed` or `RoomClosed`."""
         entry = self.prepare(draft, body)
+        entry.wanted = wanted
         self.send(entry, draft.message)
         return entry.handle
 

@@ -24,3 +24,4 @@ class Wanted:
 
 
 NOTHING: Final = Wanted()
+WISHES: Final = ("model", "skills", "output_type", "max_steps")

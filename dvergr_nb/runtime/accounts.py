@@ -1,0 +1,65 @@
+"""The money of a live Run: its wallet, and what is put on record and shown of it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from dvergr_nb.records.message import Fact
+from dvergr_nb.runtime.wallet import RunWallet
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Mapping
+    from typing import Any
+
+    from dvergr_nb.records.run import LiveRun, Run
+    from dvergr_nb.runtime.entry import Tools
+    from dvergr_nb.runtime.ports import Noted
+
+
+class Accounts:
+    """What a live Run does about money."""
+
+    row: Run
+    tools: Tools
+
+    if TYPE_CHECKING:
+
+        @property
+        def run(self) -> LiveRun: ...
+
+        def now(self) -> dt.datetime: ...
+
+        def changed(self) -> None: ...
+
+        def record(
+            self, kind: str | None, content: str, facts: tuple[Fact, ...], metadata: Mapping[str, Any] = ...
+        ) -> Noted | None: ...
+
+    @functools.cached_property
+    def wallet(self) -> RunWallet:
+        """What it may spend."""
+        return RunWallet(self, self.tools.store, self.tools.bank, self.tools.ids)
+
+    def notified(self, what: str, verb: str, outcome: str) -> None:
+        """Puts a notice about money on record."""
+        fact = Fact(
+            id=self.tools.ids.message(),
+            run_id=self.row.id,
+            kind="budget",
+            verb=verb,
+            outcome=outcome,
+            critical=True,
+            at=self.now(),
+        )
+        self.record("budget", what, (fact,))
+
+    def exhausted(self) -> None:
+        """Says that its budget is gone, which ends it."""
+        granted = self.wallet.granted or 0
+        self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
+
+    def paid(self) -> None:
+        """Shows what was spent."""
+        self.changed()
