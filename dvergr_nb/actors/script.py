@@ -59,6 +59,17 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What the model call pretends to have cost."""
+
+    amount: int | None
+    """Micro-dollars; None for a price that nobody knows."""
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Raise:
     """An exception out of the model call."""
 
@@ -79,8 +90,10 @@ class Ask:
     """How many of message, joined and results it is given."""
 
 
-Step = Say | Use | Together | Wait | Raise | Silent | Ask | Suspend | Broken
-STEPS: Final = (Say, Use, Together, Wait, Raise, Silent, Ask, Suspend, Broken)
+Step = Say | Use | Together | Wait | Cost | Raise | Silent | Ask | Suspend | Broken
+STEPS: Final = (Say, Use, Together, Wait, Cost, Raise, Silent, Ask, Suspend, Broken)
+PRETENDED: Final = "pretended"
+"""Who provides the model of a script, as it stands on record."""
 
 
 def say(text: str, pace: float | None = None) -> Say:
@@ -111,6 +124,23 @@ def together(*uses: Use) -> Together:
 def wait(seconds: float) -> Wait:
     """Lets time pass inside the model call, where a steer cuts it."""
     return Wait(seconds=seconds_of(seconds, "wait"))
+
+
+def cost(usd: float | None, *, model: str = "scripted", input_tokens: int = 0, output_tokens: int = 0) -> Cost:
+    """Takes so many dollars from what the turn may spend, as a call of a model does; None for an unknown price.
+
+    It stands on record as `pretended`, and belongs to the round whose text or tools follow. Raises `BadInput`.
+    """
+    from dvergr_nb.records.money import micro
+
+    amount = usd if usd is None or usd == 0 else micro(usd, "a cost")
+    for tokens in (input_tokens, output_tokens):
+        if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+            raise BadInput(f"tokens are a whole number from 0, not {shown(tokens)}")
+    word = checked_word(model, "model")
+    return Cost(
+        amount=None if amount is None else int(amount), model=word, input_tokens=input_tokens, output_tokens=output_tokens
+    )
 
 
 def fail(error: BaseException | str, *, raises: bool = True) -> Raise | Broken:

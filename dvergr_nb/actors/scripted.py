@@ -16,9 +16,11 @@ from typing import Any, Final
 
 from dvergr_nb.actors.program import Answer, Broken, Continue, End, Round, Rounds, Suspend, ToolCall
 from dvergr_nb.actors.script import (
+    PRETENDED,
     SILENT,
     Ask,
     Content,
+    Cost,
     Raise,
     Say,
     Silent,
@@ -104,6 +106,8 @@ class _Playing:
                     rest = [*await self._asked(step, given.message), *rest]
                 case Wait(seconds=seconds):
                     await _pass(seconds)
+                case Cost():
+                    _spend(step, given)
                 case Say():
                     text = await self._say(step, text, given)
             self._to_come = tuple(rest)
@@ -147,6 +151,19 @@ class _Playing:
         else:
             self._results += [_given(await _used(*work)) for work in works]
         return Continue()
+
+
+def _spend(step: Cost, given: Round) -> None:
+    from dvergr_nb.records.money import Usage
+
+    usage = Usage(
+        model=step.model,
+        provider=PRETENDED,
+        input_tokens=step.input_tokens,
+        output_tokens=step.output_tokens,
+        cost=step.amount,
+    )
+    given.spend(usage)
 
 
 async def _used(use: Use, call: ToolCall, given: Round) -> tuple[Any]:

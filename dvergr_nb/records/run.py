@@ -210,6 +210,8 @@ class LiveRun(Run):
     """Distinct correlated activity messages."""
     said: str = ""
     """The last line its body printed, or the text it streams."""
+    doing: str = ""
+    """The tools at work now, by name."""
     place: str = "loop"
     """`loop` or `thread`: where the body runs, which decides whether a cancel can reach it."""
     checks: bool = True

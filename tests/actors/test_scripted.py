@@ -199,3 +199,44 @@ async def test_an_echo_that_is_steered_answers_all_that_joined(monkeypatch):
     await thinking.wait()
     turn.join("b")
     assert (await turn.given()).content == "echo: a\necho: b"
+
+
+async def test_a_cost_is_spent_in_the_round_that_follows_and_stands_as_pretended():
+    first = [script.cost(0.25, model="big", input_tokens=100, output_tokens=7), script.use("sql")]
+    turn = Turn(scripted([*first, script.cost(None), "done"]))
+    await turn.given()
+    (paid, in_round), (unpriced, in_next) = turn.spends
+    assert (paid.cost, paid.model, paid.provider, paid.input_tokens, paid.output_tokens) == (
+        250_000,
+        "big",
+        "pretended",
+        100,
+        7,
+    )
+    assert (unpriced.cost, unpriced.model) == (None, "scripted")
+    assert (in_round, in_next) == (0, 1)
+
+
+async def test_what_costs_nothing_has_a_known_price():
+    turn = Turn(scripted([script.cost(0), "done"]))
+    await turn.given()
+    assert [usage.cost for usage, _ in turn.spends] == [0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"usd": -1}, {"usd": "1"}, {"usd": 1, "model": ""}, {"usd": 1, "input_tokens": -1}, {"usd": 1, "output_tokens": 0.5}],
+)
+def test_a_cost_that_is_no_amount_is_refused(wrong):
+    with pytest.raises(BadInput):
+        script.cost(**wrong)
+
+
+async def test_the_tools_at_work_are_shown_while_they_are_and_no_longer():
+    turn = Turn(
+        scripted([script.use("sql"), script.together(script.use("a", takes=0.01), script.use("b", takes=0.01)), "done"])
+    )
+    await turn.given()
+    assert turn.at_work[:3] == ["sql", "", "a"]
+    assert turn.at_work[3] == "a, b"
+    assert turn.at_work[-1] == ""

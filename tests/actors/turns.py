@@ -11,6 +11,7 @@ from dvergr_nb.clock import SystemClock
 from dvergr_nb.ids import MessageId, SystemIds
 from dvergr_nb.records import message as messages
 from dvergr_nb.records.message import ACTIVITY, Fact, Message
+from dvergr_nb.records.money import Usage
 from dvergr_nb.records.run import Reason, Run, RunStatus, live
 from dvergr_nb.runtime.cancel import CancelToken, Stop, told
 from dvergr_nb.runtime.context import CURRENT, Context
@@ -60,6 +61,8 @@ class Turn:
         self.inbox: Inbox | None = Inbox()
         self.activity: list[Message] = []
         self.streams: list[str] = []
+        self.at_work: list[str] = []
+        self.spends: list[tuple[Usage, int]] = []
         self.steps = 0
         self.taken: list[str] = []
         self._streamed = asyncio.Event()
@@ -89,10 +92,23 @@ class Turn:
         )
         self.activity.append(messages.checked(entry))
 
+    def doing(self, what: str) -> None:
+        """Keeps which tools were at work."""
+        self.at_work.append(what)
+
     def streamed(self, text: str) -> None:
         """Keeps what was streamed."""
         self.streams.append(text)
         self._streamed.set()
+
+    @property
+    def wallet(self) -> Self:
+        """Is its own."""
+        return self
+
+    def charge(self, usage: Usage, number: int) -> None:
+        """Keeps what a call of a model has cost, and in which round."""
+        self.spends.append((usage, number))
 
     def stepped(self) -> None:
         """Counts."""
