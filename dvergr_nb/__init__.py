@@ -17,16 +17,18 @@ _API: Final = """active_runs cancel_room_turn cancel_run causes connect current_
 reconcile_orphaned_runs record_cause register_cancel_hook room_turn_running run runs sql start unwatch_runs
 watch_runs""".split()
 _CONVERSATION: Final = "ask debate episode iterative_refinement post room turn unanswered".split()
+_AGENTS: Final = "agent hire profile profiles tune".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
 _WRAPPERS: Final = "flaky latency own_messages plain_reply silence".split()
-_ERRORS: Final = """ActorBusy AmbiguousRun BadInput DvergrError MoveRefused NoReply NoSuchActor NoSuchRun NotAStore QueryError
-RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError StoreFailed
-StoreTooNew ThreadBusy""".split()
+_ERRORS: Final = """ActorBusy AmbiguousRun BadInput BadModel BadTool DvergrError ModelError MoveRefused NoReply NoSuchActor
+NoSuchProfile NoSuchRun NotAStore ProfileConflict QueryError RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed
+SessionClosed StepLimit StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy WalletShort""".split()
 
 _HOMES: Final = {
     **dict.fromkeys(_API, "dvergr_nb.api"),
     **dict.fromkeys(_CONVERSATION, "dvergr_nb.conversation"),
+    **dict.fromkeys(_AGENTS, "dvergr_nb.agents"),
     **dict.fromkeys(_CONTEXT, "dvergr_nb.runtime.context"),
     **dict.fromkeys(_OBLIGATION, "dvergr_nb.runtime.obligation"),
     **dict.fromkeys(_WRAPPERS, "dvergr_nb.actors.wrappers"),
@@ -46,13 +48,16 @@ _HOMES: Final = {
     "RunHandle": "dvergr_nb.runtime.handle",
     "RunStatus": "dvergr_nb.records.run",
     "Session": "dvergr_nb.session",
+    "Skill": "dvergr_nb.records.profile",
     "Withheld": "dvergr_nb.runtime.reply",
     "echo": "dvergr_nb.actors.echo",
     "join": "dvergr_nb.runtime.together",
     "race": "dvergr_nb.runtime.together",
     "scripted": "dvergr_nb.actors.scripted",
+    "scripted_model": "dvergr_nb.actors.models.scripted_model",
+    "tool": "dvergr_nb.actors.tools.defining",
 }
-_MODULES: Final = {"script": "dvergr_nb.actors.script"}
+_MODULES: Final = {"script": "dvergr_nb.actors.script", "tools": "dvergr_nb.actors.tools.shipped"}
 """Public names that are modules: a handful of functions that belong together."""
 __version__ = "0.1.0"
 __all__ = sorted([*_HOMES, *_MODULES, "load_ipython_extension", "unload_ipython_extension"])  # noqa: PLE0605  # a list of str

@@ -134,6 +134,15 @@ def seconds(text: str) -> float:
     return value if 0 < value < float("inf") else _not("a number of seconds above 0", text)
 
 
+def usd(text: str) -> float:
+    """An amount of dollars above 0, with or without its sign, for an option's `type`."""
+    try:
+        value = float(text.removeprefix("$").replace("_", ""))
+    except ValueError:
+        value = 0.0
+    return value if 0 < value <= 1_000_000 else _not("an amount of dollars above 0 and at most 1,000,000, such as 0.50", text)
+
+
 def whole(text: str) -> int:
     """A whole number from 1, for an option's `type`."""
     return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else _not("a whole number from 1", text)

@@ -11,13 +11,15 @@ from dvergr_nb.errors import BadInput, ThreadBusy
 from dvergr_nb.ids import short
 from dvergr_nb.magics import refs
 from dvergr_nb.magics._interrupt import held
-from dvergr_nb.magics._parse import Line, Parser, variable
+from dvergr_nb.magics._parse import Line, Parser, usd, variable
 from dvergr_nb.magics._waiting import DURABLE_S, is_settled
 from dvergr_nb.magics.tables import plain
 from dvergr_nb.records.run import RunKind
 from dvergr_nb.runtime.handle import RunHandle
+from dvergr_nb.runtime.paying import grant_of
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.speaking import ON_BUSY, Spoken, ThreadRef
+from dvergr_nb.runtime.wanted import Wanted
 from dvergr_nb.session import Session
 
 
@@ -37,6 +39,10 @@ def parser() -> Parser:
     described.add_argument(
         "--on-busy", choices=ON_BUSY, metavar="HOW", help=f"{', '.join(ON_BUSY)}; the actor's attention decides unless given"
     )
+    described.add_argument(
+        "--budget", type=usd, metavar="USD", help="what its Run may spend, in dollars; $1 unless its agent says"
+    )
+    described.add_argument("--model", metavar="NAME", help="another model than its agent's, such as openai:gpt-5-mini")
     described.add_argument("--tag", action="append", default=[], metavar="T", help="a word to find its Run by; may be repeated")
     described.add_argument("--key", metavar="K", help="says it once: used again, the key gives the first Run")
     described.add_argument("-o", type=variable, dest="output", metavar="NAME", help="store the Run under this name")
@@ -51,11 +57,23 @@ def turn(shell: Any, given: Line, cell: str) -> RunHandle:
     session = KERNEL.current()
     room = refs.meant(session, given.room)
     thread = _thread(session, shell, room, given)
-    spoken = said(lambda: room.speak(given.actor, text, thread=thread, on_busy=given.on_busy, tags=given.tag, key=given.key))
+    spoken = said(
+        lambda: room.speak(
+            given.actor,
+            text,
+            thread=thread,
+            on_busy=given.on_busy,
+            tags=given.tag,
+            key=given.key,
+            grant=grant_of(given.budget),
+            wanted=Wanted(model=given.model),
+        )
+    )
     if given.output:
         shell.push({given.output: spoken.handle})
     if not given.is_silent and (line := became(session, spoken)):
-        sys.stdout.write(f"{line}\n")
+        kept = spoken.how == "joined" and (given.budget or given.model)
+        sys.stdout.write(f"{line}{'; its budget and model stay as they are' if kept else ''}\n")
     return spoken.handle
 
 

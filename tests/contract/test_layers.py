@@ -25,8 +25,9 @@ BELOW = {
     "session": (*BASE, "records", "runtime", "store", "actors", "lookup"),
     "api": (*BASE, "records", "runtime", "actors", "lookup", "session"),
     "conversation": (*BASE, "records", "runtime", "actors", "lookup", "session", "api"),
-    "widgets": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation"),
-    "magics": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation", "widgets"),
+    "agents": (*BASE, "records", "runtime", "actors", "lookup", "session", "api"),
+    "widgets": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation", "agents"),
+    "magics": (*BASE, "records", "runtime", "actors", "lookup", "session", "api", "conversation", "agents", "widgets"),
 }
 """What each layer may import. `store` is known to `session` and its `lookup` alone, and `runtime` does not know it."""
 
@@ -38,6 +39,12 @@ OWNERS = {
     "ipywidgets": ("widgets",),
     "traitlets": ("widgets", "magics"),
     "IPython": ("magics",),
+    "pydantic": ("actors",),
+    "pydantic_ai": ("actors",),
+    "opentelemetry": ("actors",),
+    "httpx2": ("actors",),
+    "jupyter_client": ("actors",),
+    "psutil": ("actors",),
 }
 
 LATE = ("pandas", "pyarrow")
