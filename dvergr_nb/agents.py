@@ -20,7 +20,8 @@ from dvergr_nb.runtime.wanted import Wanted
 from dvergr_nb.session import Session
 
 if TYPE_CHECKING:
-    from dvergr_nb.records.profile import OnToolError, Price, Profile, Skill
+    from dvergr_nb.records.money import Price
+    from dvergr_nb.records.profile import OnToolError, Profile, Skill
 
 
 def agent(
@@ -49,7 +50,7 @@ def agent(
     `BadInput`, `BadModel`, `BadTool` or `ProfileConflict`, and changes nothing then.
     """
     from dvergr_nb.actors.agents.instructions import TEMPLATE_VERSION
-    from dvergr_nb.actors.models.reference import named
+    from dvergr_nb.actors.models.reference import name_of as name_of_model
     from dvergr_nb.records.money import micro
     from dvergr_nb.records.profile import MAX_STEPS, Caps, Profile, checked
 
@@ -60,10 +61,10 @@ def agent(
             version=_version(version),
             instructions=instructions,
             template_version=TEMPLATE_VERSION,
-            model=model if isinstance(model, str) else named(model),
+            model=name_of_model(model),
             endpoint=endpoint,
             key_env=key_env,
-            tools=session.cast.tools.names(tools),
+            tools=session.cast.tools.names(name, tools),
             skills=tuple(skills),
             caps=Caps(
                 max_steps=MAX_STEPS if max_steps is None else max_steps,

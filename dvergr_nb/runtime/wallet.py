@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dvergr_nb.ids import Ids
 from dvergr_nb.records.operation import Charge, Charged
-from dvergr_nb.records.run import LiveRun
+from dvergr_nb.records.run import Run
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -42,8 +42,7 @@ class Bank:
 class Voice(Protocol):
     """What a wallet needs of its Run."""
 
-    @property
-    def run(self) -> LiveRun: ...
+    row: Run
 
     def now(self) -> dt.datetime: ...
 
@@ -73,7 +72,7 @@ class RunWallet:
     @property
     def balance(self) -> int | None:
         """What is left, in micro-dollars; None where it has no wallet."""
-        return None if self.granted is None else self._bank.balance(self._voice.run.id)
+        return None if self.granted is None else self._bank.balance(self._voice.row.id)
 
     @property
     def is_exhausted(self) -> bool:
@@ -89,7 +88,7 @@ class RunWallet:
         """Notes a call of a model in round `number`, and takes what it has cost; `settled` waits until that is on record."""
         from dvergr_nb.records.money import Spend
 
-        run = self._voice.run
+        run = self._voice.row
         spend = Spend(
             id=self._ids.message(),
             tenant_id=run.tenant_id,

@@ -40,8 +40,8 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         self._store, self._asker, self._built_in = store, asker, built_in
         self._latest: dict[str, Profile] | None = None
         self._handlers: dict[tuple[str, int], Handler] = {}
-        self._models: dict[str, Any] = {}
-        """Models that cells have given as objects, by the name their profiles keep."""
+        self._models: dict[str, dict[str, Any]] = {}
+        """By agent, models that cells have given as objects, by the name its profile keeps."""
         self._tools: Toolbox | None = None
 
     # Names -----------------------------------------------------------------------------------------------------------
@@ -89,18 +89,23 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         """Stores the profile, whose version the store decides, and waits for it. Raises `BadModel` or `ProfileConflict`."""
         from dvergr_nb.actors.models.resolving import usable
 
-        bound = self._models if isinstance(model, str) else {**self._models, profile.model: model}
-        usable(profile, None, bound)
+        given = {} if isinstance(model, str) else {profile.model: model}
+        usable(profile, None, self._bound(profile.id) | given)
         latest, asker = self._profiles(), self._asker()
         unit = Define(tenant_id=asker.tenant_id, user_id=asker.user_id, profile=profile, at=asker.clock.now())
         answer = self._store.submit(unit).result(DEFINE_S)
         if not isinstance(answer, Defined):
             raise StoreFailed("", f"the definition of {profile.id!r} was answered with {answer!r}")
-        self._models = dict(bound)
+        self._models.setdefault(profile.id, {}).update(given)
         made = answer.profile
         if made.id not in latest or latest[made.id].version <= made.version:
             latest[made.id] = made
         return made
+
+    def _bound(self, agent: str) -> dict[str, Any]:
+        """Models by name: those of other agents may be named, its own come first."""
+        every = {name: model for models in self._models.values() for name, model in models.items()}
+        return every | self._models.get(agent, {})
 
     # Working ---------------------------------------------------------------------------------------------------------
 
@@ -130,7 +135,7 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         """Raises `BadModel` or `BadTool` where a turn could not be played in this kernel, before there is a Run of it."""
         from dvergr_nb.actors.models.resolving import usable
 
-        usable(profile, wanted.model, self._models)
+        usable(profile, wanted.model, self._bound(profile.id))
         self.tools_of(profile, (*profile.skills, *wanted.skills))
 
     def tools_of(self, profile: Profile, skills: Sequence[Skill]) -> Mapping[str, Tool]:
@@ -146,7 +151,7 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         """The model of that reference, the profile's for None. On the loop that will ask it. Raises `BadModel`."""
         from dvergr_nb.actors.models.resolving import resolved
 
-        return resolved(profile, given, self._models)
+        return resolved(profile, given, self._bound(profile.id))
 
     async def thread(self, message: Message) -> Sequence[Message]:
         """The messages on its thread; none for a private task."""
