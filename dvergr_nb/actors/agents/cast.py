@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from dvergr_nb.actors.program import Rounds
+from dvergr_nb.actors.program import Program, Rounds
 from dvergr_nb.actors.turn import turn_of
 from dvergr_nb.errors import NoSuchProfile, StoreFailed
 from dvergr_nb.records.message import RUNS, Message
@@ -21,7 +21,6 @@ from dvergr_nb.runtime.request import Asker
 from dvergr_nb.runtime.wanted import Wanted
 
 if TYPE_CHECKING:
-    from dvergr_nb.actors.agents.program import Kit
     from dvergr_nb.actors.models.asked import Asked
     from dvergr_nb.actors.tools.tool import Tool
     from dvergr_nb.actors.tools.toolbox import Toolbox
@@ -172,23 +171,25 @@ class _Late:
     @asynccontextmanager
     async def begin(self, message: Message, ctx: Context) -> AsyncIterator[Rounds]:
         """The work on one message."""
-        from dvergr_nb.actors.agents.program import ModelProgram
-
-        async with ModelProgram(self._kit()).begin(message, ctx) as rounds:
+        program = await asyncio.to_thread(self._loaded)
+        async with program.begin(message, ctx) as rounds:
             yield rounds
 
-    def _kit(self) -> Kit:
+    def _loaded(self) -> Program:
+        """In a thread: the first import of what asks models takes long enough to be felt by everything on the loop."""
         from dvergr_nb.actors.agents.history import conversation
-        from dvergr_nb.actors.agents.program import Kit
+        from dvergr_nb.actors.agents.program import Kit, ModelProgram
 
         cast, profile = self._cast, self._profile
 
         async def heard(message: Message) -> Any:
             return conversation(profile.id, await cast.thread(message), message)
 
-        return Kit(
-            profile=profile,
-            tools=lambda skills: cast.tools_of(profile, skills),
-            asked=lambda given: cast.asked(profile, given),
-            conversation=heard,
+        return ModelProgram(
+            Kit(
+                profile=profile,
+                tools=lambda skills: cast.tools_of(profile, skills),
+                asked=lambda given: cast.asked(profile, given),
+                conversation=heard,
+            )
         )
