@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -21,33 +22,40 @@ if TYPE_CHECKING:
 NO_KEY: Final = "no-key-needed"
 """What is sent to a server of this machine where there is no key; the SDKs refuse to send nothing."""
 
-Name = tuple[str, str | None, str]
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A client, its connections and the models that were made on it."""
+
+    http: AsyncClient
+    provider: Provider[Any]
+    models: dict[str, Model] = field(default_factory=dict)
+
+
+Opened = dict[tuple[str, str | None, str], _Open]
+"""By provider, endpoint and a hash of the key."""
 
 
 class Clients:
     """All open clients of one owner."""
 
     def __init__(self) -> None:
-        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Name, tuple[AsyncClient, Provider[Any]]]] = (
-            WeakKeyDictionary()
-        )
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
 
     def model(self, asked: Remote) -> Model:
-        """A model object on a client of the running loop."""
-        provider = self._provider(asked)
-        if asked.known is None:
-            from pydantic_ai.models import infer_model
+        """The model object on a client of the running loop; the same one each time, until that is closed."""
+        found = self._found(asked)
+        if asked.text not in found.models:
+            found.models[asked.text] = _model(asked, found.provider)
+        return found.models[asked.text]
 
-            return infer_model(f"{asked.provider}:{asked.name}", provider_factory=lambda _name: provider)
-        return _model(asked, provider)
-
-    def _provider(self, asked: Remote) -> Provider[Any]:
+    def _found(self, asked: Remote) -> _Open:
         mine = self._by_loop.setdefault(asyncio.get_running_loop(), {})
         name = (asked.provider, asked.endpoint, hashlib.sha256((asked.key or "").encode()).hexdigest())
         if name not in mine:
             http = _http(asked.endpoint)
-            mine[name] = (http, _made(asked, http))
-        return mine[name][1]
+            mine[name] = _Open(http, _made(asked, http))
+        return mine[name]
 
     @property
     def open(self) -> int:
@@ -57,8 +65,8 @@ class Clients:
     async def aclose(self) -> None:
         """Closes the clients of the running loop with their connections; the next model that is resolved gets a new one."""
         mine = self._by_loop.pop(asyncio.get_running_loop(), {})
-        for http, _ in mine.values():
-            await http.aclose()
+        for each in mine.values():
+            await each.http.aclose()
 
 
 SHARED: Final = Clients()
@@ -131,6 +139,10 @@ def _other(asked: Remote, http: AsyncClient) -> Provider[Any]:
 def _model(asked: Remote, provider: Provider[Any]) -> Model:
     """`openai` means the Responses API at OpenAI itself, and chat completions, which others speak too, anywhere else."""
     match asked.provider:
+        case _ if asked.known is None:
+            from pydantic_ai.models import infer_model
+
+            return infer_model(f"{asked.provider}:{asked.name}", provider_factory=lambda _name: provider)
         case "anthropic":
             from pydantic_ai.models.anthropic import AnthropicModel
 

@@ -58,10 +58,10 @@ def is_worth_another_try(error: BaseException) -> bool:
 
 
 def pause_before(attempt: int, error: ModelError, *, chance: Callable[[], float] = random.random) -> float:
-    """Seconds to wait before try `attempt` + 2: what the provider asks for, else twice as long each time, with some chance."""
+    """Seconds to wait after `attempt` tries, 1, 2, …: what the provider asks for, else twice as long each time."""
     if error.retry_after_s is not None:
         return min(max(0.0, error.retry_after_s), LONGEST_ASKED_S)
-    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * float(2 ** min(attempt, 10)) * (1 + chance()))
+    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * float(2 ** min(max(0, attempt - 1), 10)) * (1 + chance()))
 
 
 # What happened -------------------------------------------------------------------------------------------------------

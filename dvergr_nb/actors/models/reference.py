@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
@@ -111,7 +112,7 @@ def _is_provider(provider: str, text: str) -> bool:
     try:
         infer_provider_class(provider)
     except ImportError as problem:
-        raise BadModel(text, missing_package(text, problem.name or provider, f"pydantic-ai-slim[{provider}]")) from None
+        raise BadModel(text, missing_package(text, *wanted_by(problem, provider))) from None
     except ValueError:
         return False
     return True
@@ -134,6 +135,15 @@ def _unknown(text: str, prefix: str, bound: Mapping[str, Any]) -> str:
     otherwise = f"there are {', '.join(KNOWN)} and those of pydantic-ai; write provider:name, such as {EXAMPLE!r}"
     near = _near(text, bound, "") or _near(prefix, providers, otherwise)
     return f"{clipped(text, 80)!r} names no provider that is known here; {near}"
+
+
+def wanted_by(problem: ImportError, provider: str) -> tuple[str, str]:
+    """The package that a provider of pydantic-ai misses, and the extra that brings it."""
+    package, extra = (
+        re.search(r"install the `([^`]+)` package", str(problem)),
+        re.search(r'pip install "([^"]+)"', str(problem)),
+    )
+    return package[1] if package else provider, extra[1] if extra else f"pydantic-ai-slim[{provider}]"
 
 
 def missing_package(text: str, package: str, extra: str) -> str:

@@ -10,7 +10,7 @@ for attempt in range(profile.retries + 1):
         error = failure(problem, asked.name)
     if error is None or not is_worth_another_try(error) or attempt == profile.retries:
         raise alone(error)                   # outside of the `except`, so that nothing of the provider's is chained
-    await asyncio.sleep(pause_before(attempt, error))
+    await asyncio.sleep(pause_before(attempt + 1, error))
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.clients import SHARED, Clients
-from dvergr_nb.actors.models.reference import Bound, Remote, is_model, missing_key, missing_package, reference
+from dvergr_nb.actors.models.reference import Bound, Remote, is_model, missing_key, missing_package, reference, wanted_by
 from dvergr_nb.actors.models.usage import price_for
 from dvergr_nb.errors import BadModel
 from dvergr_nb.records.profile import Profile
@@ -96,18 +96,17 @@ def _made(found: Remote, clients: Clients) -> Model:
     try:
         return clients.model(found)
     except ImportError as problem:
-        sentence = _missing(found.text, str(problem))
+        sentence = missing_package(found.text, *wanted_by(problem, found.provider))
     except Exception as problem:  # noqa: BLE001  # each SDK has an error base of its own, which only its package can name
         sentence = _unmade(found.text, secrets.scrub(first_line(str(problem))))
     raise BadModel(found.text, sentence)
 
 
-def _missing(text: str, problem: str) -> str:
-    named = re.search(r'pip install "([^"]+)"', problem)
-    return missing_package(text, text.partition(":")[0], named[1] if named else "pydantic-ai-slim")
-
-
 def _unmade(text: str, problem: str) -> str:
     """A provider that pydantic-ai makes names the variable that it misses in its own words."""
-    variable = re.search(r"`([A-Z][A-Z0-9_]{3,})`", problem)
-    return missing_key(text, variable[1]) if variable else f"{clipped(text, 80)!r} cannot be asked: {problem}"
+    named = re.search(r"`([A-Z][A-Z0-9_]{3,})`", problem)
+    if named is None:
+        return f"{clipped(text, 80)!r} cannot be asked: {problem}"
+    if "KEY" in named[1] or "TOKEN" in named[1]:
+        return missing_key(text, named[1])
+    return f"{clipped(text, 80)!r} needs the environment variable {named[1]}, which is not set; set it, or name another model"
