@@ -20,7 +20,7 @@ _CONVERSATION: Final = "ask debate episode iterative_refinement post room turn u
 _AGENTS: Final = "agent hire profile profiles tune".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
-_WRAPPERS: Final = "flaky latency own_messages plain_reply silence".split()
+_WRAPPERS: Final = "budget_guard flaky latency own_messages plain_reply silence".split()
 _ERRORS: Final = """ActorBusy AmbiguousRun BadInput BadModel BadTool DvergrError ModelError MoveRefused NoReply NoSuchActor
 NoSuchProfile NoSuchRun NotAStore ProfileConflict QueryError RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed
 SessionClosed StepLimit StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy WalletShort""".split()

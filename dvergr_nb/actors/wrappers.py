@@ -18,6 +18,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import Reason
 from dvergr_nb.records.text import shown
+from dvergr_nb.runtime.body import Pause
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.reply import Given, Handler, Reply, Withheld, Wrapper, as_reply
 
@@ -107,6 +108,28 @@ def flaky(rate: float, seed: int = 0) -> Wrapper:
             if chance.random() < rate:
                 raise ConnectionError(f"flaky: message {count} was chosen to fail")
             return await handler(message, ctx)
+
+        return handle
+
+    return wrap
+
+
+def budget_guard(usd: float) -> Wrapper:
+    """Lets an actor spend so many dollars in its room, over all its Runs there: what comes after that is left waiting,
+    `budget-exhausted`, before its work begins.
+    """
+    from dvergr_nb.records.money import dollars, micro
+
+    limit = micro(usd, "what a budget guard lets pass")
+
+    def wrap(handler: Handler) -> Handler:
+        @functools.wraps(handler)
+        async def handle(message: Message, ctx: Context) -> Given:
+            spent = await ctx.spent_here()
+            if spent < limit:
+                return await handler(message, ctx)
+            ctx.activity(f"{ctx.run.actor} has spent {dollars(spent)} of the {dollars(limit)} it may spend here", kind="budget")
+            return Pause(reason=Reason.BUDGET_EXHAUSTED)
 
         return handle
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,10 @@ class Accounts:
         """Says that its budget is gone, which ends it."""
         granted = self.wallet.granted or 0
         self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
+
+    async def spent_here(self) -> int:
+        """What its actor has spent in the room so far, in micro-dollars; read in a thread."""
+        return await asyncio.to_thread(self.tools.store.spent, self.row.room, self.row.actor)
 
     def paid(self) -> None:
         """Shows what was spent."""

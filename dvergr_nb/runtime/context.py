@@ -74,6 +74,8 @@ class Reporter(Protocol):
 
     def exhausted(self) -> None: ...
 
+    async def spent_here(self) -> int: ...
+
     def noted(self, unit: Unit) -> Noted: ...
 
     async def blob(self, data: bytes, media_type: str) -> Blob: ...
@@ -218,6 +220,10 @@ class Context:
     def dials(self) -> Dials:
         """What was set for its actor in the room, as it stands now."""
         return self._reporter.dials
+
+    async def spent_here(self) -> int:
+        """What its actor has spent in this room so far, over all its Runs, in micro-dollars, as far as prices are known."""
+        return await self._reporter.spent_here()
 
     async def is_broke(self) -> bool:
         """Whether nothing is left to spend, once all charges are on record; then that is put on record, too."""
