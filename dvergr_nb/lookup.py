@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dvergr_nb.clock import Clock
 from dvergr_nb.errors import AmbiguousRun, BadInput, NoSuchRun, SessionClosed
@@ -18,6 +18,9 @@ from dvergr_nb.runtime.rooms import Rooms, name_of
 from dvergr_nb.runtime.supervisor import Supervisor
 from dvergr_nb.store import frames
 from dvergr_nb.store.store import Store
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.tool_use import ToolUse
 
 RunRef = RunHandle | Run | str
 RoomRef = Room | str
@@ -99,7 +102,12 @@ class Lookup:
         said, unread = self.store.both_ends(run.id, HEAD_MESSAGES, TAIL_MESSAGES)
         trigger = self.store.message(run.trigger)
         everything = [*([trigger] if trigger is not None else []), *said, *self.store.joined(run.id)]
-        return timeline(run, everything, self.clock.now(), unread=unread)
+        spends, citations = self.store.spends(run.id), self.store.citations(run.id)
+        return timeline(run, everything, self.clock.now(), unread=unread, spends=spends, citations=citations)
+
+    def tool_uses(self, run_id: RunRef) -> list[ToolUse]:
+        """What the tools of a Run were given and gave, in the order of their ends."""
+        return list(self.store.tool_uses(self.resolve(run_id)))
 
     def activity_of(self, run_id: RunId) -> Any:
         """Everything a Run did, as a DataFrame."""

@@ -10,13 +10,18 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from dvergr_nb.ids import RunId
+from dvergr_nb.records import calls
 from dvergr_nb.records.message import ACTIVITY, PERSON, RUNS, Fact, Message
 from dvergr_nb.records.room import is_reserved
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped, first_line
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.money import Spend
+    from dvergr_nb.records.tool_use import Citation
 
 HEAD_ITEMS: Final = 100
 TAIL_ITEMS: Final = 400
@@ -26,7 +31,10 @@ TAIL_MESSAGES: Final = 2 * TAIL_ITEMS
 """How many messages are read for them: several reports may be one item."""
 MORE_LIMIT: Final = 1_500
 """Longest text that an entry opens to, in characters."""
-RESULT_LIMIT: Final = 2_000
+RESULT_LIMIT: Final = 60_000
+"""How much of an output is kept, in characters; a card shows less of it."""
+TEXT_LIMIT: Final = 300
+"""Longest text of a line of names, in characters."""
 
 Shape = Literal["phase", "round", "tool", "failed", "cut", "said", "tick", "bad"]
 """Bars: a phase, a round, a tool call, one that failed, one cut short. Dots: a person said it. Ticks: facts, a failed one."""
@@ -58,6 +66,12 @@ class Entry:
     goes_on: bool = False
     tone: Tone = ""
     more: str = ""
+    cost: int | None = None
+    """What it cost, in micro-dollars; None where it cost nothing or nobody knows."""
+    is_unpriced: bool = False
+    """Whether something of it has no known price."""
+    is_use: bool = False
+    """Whether it is a use of a tool, whose arguments and result may be asked for by the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +110,24 @@ class _Item:
     entry: Entry
 
 
-def timeline(run: Run, messages: Iterable[Message], now: dt.datetime, *, unread: int = 0) -> Timeline:
+def timeline(
+    run: Run,
+    messages: Iterable[Message],
+    now: dt.datetime,
+    *,
+    unread: int = 0,
+    spends: Sequence[Spend] = (),
+    citations: Sequence[Citation] = (),
+) -> Timeline:
     """The timeline of a Run: `messages` are its trigger, those that carry its id and those that joined it, in any order.
 
-    `unread` is how many reports lie between the first and the last of them and were not read.
+    `unread` is how many reports lie between the first and the last of them and were not read. `spends` are its calls of
+    models, `citations` the chunks of text it has used.
     """
     end = _end(run, now)
     own = sorted(messages, key=lambda message: (message.created_at, message.id))
-    items = sorted(_items(run, own, end), key=lambda item: item.mark.at)
+    found = [*_items(run, own, end, calls.by_round(spends)), *_cited(run, citations)]
+    items = sorted(found, key=lambda item: item.mark.at)
     shown = items if len(items) <= HEAD_ITEMS + TAIL_ITEMS else items[:HEAD_ITEMS] + items[-TAIL_ITEMS:]
     left_out = unread + len(items) - len(shown)
     output = next((message.content for message in reversed(own) if _is_output(run, message)), None)
@@ -149,14 +173,15 @@ def _is_reply(run: Run, message: Message) -> bool:
     return message.run_id == run.id and not (message.to is not None and is_reserved(message.to))
 
 
-def _items(run: Run, messages: Sequence[Message], end: dt.datetime) -> Iterator[_Item]:
+def _items(run: Run, messages: Sequence[Message], end: dt.datetime, made: calls.Calls) -> Iterator[_Item]:
     yield from _phases(run, [message for message in messages if message.kind == "progress"], end)
-    yield from (_round(run, facts, end) for facts in _uses(messages, "round"))
+    yield from (_round(run, facts, end, made.pop(_use_of(facts), [])) for facts in _uses(messages, "round"))
+    yield from (_calls_alone(run, who, spends) for who, spends in made.items())
     yield from (_tool_call(run, facts) for facts in _uses(messages, "tool"))
     for message in messages:
         if message.kind == "progress":
             continue
-        yield from (_fact(run, message, fact) for fact in message.facts if fact.kind not in ("round", "tool"))
+        yield from (_fact(run, message, fact) for fact in message.facts if fact.kind not in ("round", "tool") or _is_note(fact))
         if not message.facts or _is_reply(run, message):
             yield _plain(run, message)
 
@@ -180,7 +205,8 @@ Use = Sequence[tuple[dt.datetime, Fact]]
 
 def _uses(messages: Sequence[Message], kind: str) -> Iterator[Use]:
     """The facts of that kind by what they belong to. What begins once more under a name that was used is another one."""
-    facts = ((fact.at or message.created_at, fact) for message in messages for fact in message.facts if fact.kind == kind)
+    of_kind = [(message, fact) for message in messages for fact in message.facts if fact.kind == kind and not _is_note(fact)]
+    facts = ((fact.at or message.created_at, fact) for message, fact in of_kind)
     uses: dict[str, list[tuple[dt.datetime, Fact]]] = {}
     for at, fact in sorted(facts, key=lambda pair: pair[0]):
         name = fact.tool_use_id or fact.id
@@ -190,7 +216,16 @@ def _uses(messages: Sequence[Message], kind: str) -> Iterator[Use]:
     yield from uses.values()
 
 
-def _round(run: Run, facts: Use, end: dt.datetime) -> _Item:
+def _use_of(facts: Use) -> str:
+    return facts[0][1].tool_use_id or ""
+
+
+def _is_note(fact: Fact) -> bool:
+    """Whether it tells what happened within a round, such as a retry, and is neither its beginning nor its end."""
+    return fact.kind == "round" and fact.status == "noted"
+
+
+def _round(run: Run, facts: Use, end: dt.datetime, spends: Sequence[Spend]) -> _Item:
     """A bar with its number from the beginning of a round to its end; one that never ended was cut short with the Run."""
     (start, first), (stop, last) = facts[0], facts[-1]
     has_ended = last.verb != "begin"
@@ -200,10 +235,37 @@ def _round(run: Run, facts: Use, end: dt.datetime) -> _Item:
     who, at = last.tool_use_id or "round", _since(run, start)
     took = ((stop if has_ended else max(start, end)) - start).total_seconds()
     name = last.tool_name or first.tool_name or "rounds"
-    text = ", ".join(word for word in (name, "cut short" if status == "cut" else status, last.outcome) if word)
+    how = "cut short" if status == "cut" else "" if status == "completed" and spends else status
+    text = ", ".join(word for word in (calls.models(spends) or name, how, last.outcome, *calls.tokens(spends)) if word)
     mark = Mark(shape=shape, at=at, took=None if goes_on else took, text=who.rpartition(" ")[2], title=f"{who}: {text}")
     entry = Entry(key=first.id, who=who, at=at, text=text, took=took, goes_on=goes_on, tone="bad" if _is_bad(last) else "")
-    return _Item(lane=name, mark=mark, entry=entry)
+    return _Item(lane=name, mark=mark, entry=_paid(entry, spends))
+
+
+def _calls_alone(run: Run, who: str, spends: Sequence[Spend]) -> _Item:
+    """Calls of a round that is on no record yet, or of work that has no rounds."""
+    at, text = _since(run, spends[0].at), ", ".join((calls.models(spends), *calls.tokens(spends)))
+    entry = Entry(key=spends[0].id, who=who, at=at, text=text)
+    return _Item(lane=calls.models(spends), mark=Mark(shape="tick", at=at, title=f"{who}: {text}"), entry=_paid(entry, spends))
+
+
+def _paid(entry: Entry, spends: Sequence[Spend]) -> Entry:
+    """The entry with what its calls have cost, and opening to a line for each."""
+    if not spends:
+        return entry
+    cost, is_unpriced = calls.cost(spends)
+    return replace(entry, cost=cost, is_unpriced=is_unpriced, more=clipped(calls.told(spends), MORE_LIMIT))
+
+
+def _cited(run: Run, citations: Sequence[Citation]) -> Iterator[_Item]:
+    """The chunks of text that a round has used, in one line that opens to their ids."""
+    for number, same in groupby(sorted(citations, key=lambda each: each.round), key=lambda each: each.round):
+        chunks = list(same)
+        at, text = _since(run, chunks[0].at), ", ".join(first_line(chunk.title or chunk.chunk_id, 80) for chunk in chunks)
+        more = clipped("\n".join(f"{chunk.chunk_id}  {chunk.title}".rstrip() for chunk in chunks), MORE_LIMIT)
+        title = f"{len(chunks)} cited in round {number + 1}"
+        entry = Entry(key=f"cited {number}", who="cited", at=at, text=clipped(text, TEXT_LIMIT), more=more)
+        yield _Item(lane="cited", mark=Mark(shape="tick", at=at, title=title), entry=entry)
 
 
 def _is_bad(fact: Fact) -> bool:
@@ -217,22 +279,26 @@ def _tool_call(run: Run, facts: Use) -> _Item:
     took = (stop - start).total_seconds() if len(facts) > 1 else None
     shape: Shape = ("bad" if failed else "tick") if took is None else ("failed" if failed else "tool")
     name, at = last.tool_name or first.tool_name or "tool", _since(run, start)
-    text = last.outcome or last.status or last.verb
+    text = ", ".join(dict.fromkeys(word for word in (last.status, last.outcome) if word)) or last.verb
+    tone: Tone = "bad" if failed else ""
     return _Item(
         lane=name,
         mark=Mark(shape=shape, at=at, took=took, title=f"{name}: {text}"),
-        entry=Entry(key=first.id, who=name, at=at, text=text, took=took, tone="bad" if failed else ""),
+        entry=Entry(key=first.id, who=name, at=at, text=text, took=took, tone=tone, is_use=first.verb == "invoke"),
     )
 
 
 def _fact(run: Run, message: Message, fact: Fact) -> _Item:
     at = _since(run, fact.at or message.created_at)
-    bad = _is_bad(fact)
-    text = ", ".join(word for word in (fact.verb, fact.status, fact.outcome) if word)
+    bad = _is_bad(fact) or fact.verb == "exhaust"
+    who, words = fact.kind, [fact.verb, fact.status, fact.outcome]
+    if _is_note(fact):
+        who, words = fact.verb, [fact.outcome, fact.tool_use_id and f"in {fact.tool_use_id}"]
+    text = first_line(message.content) if fact.kind == "budget" else ", ".join(word for word in words if word)
     return _Item(
-        lane="messages",
-        mark=Mark(shape="bad" if bad else "tick", at=at, title=f"{fact.kind}: {text}"),
-        entry=Entry(key=fact.id, who=fact.kind, at=at, text=text, tone="bad" if bad else ""),
+        lane="notes" if _is_note(fact) or fact.kind == "budget" else "messages",
+        mark=Mark(shape="bad" if bad else "tick", at=at, title=f"{who}: {text}"),
+        entry=Entry(key=fact.id, who=who, at=at, text=text, tone="bad" if bad else ""),
     )
 
 
@@ -279,7 +345,7 @@ def _named(sender: str) -> str:
     return "you" if sender == PERSON else "a program" if is_reserved(sender) else sender
 
 
-LAST_LANES: Final = ("printed", "notes", "messages")
+LAST_LANES: Final = ("cited", "printed", "notes", "messages")
 BARS: Final = frozenset({"phase", "round", "tool", "failed", "cut"})
 
 

@@ -6,14 +6,14 @@ clipped here, because a view must be able to draw whatever it gets.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from typing import Final, Literal, NotRequired, TypedDict
 
 from dvergr_nb.ids import short
 from dvergr_nb.records.run import LiveRun, Progress, Run, RunKind, RunStatus
 from dvergr_nb.records.text import ELLIPSIS, clipped, mended
-from dvergr_nb.records.timeline import Entry, Lane, Mark, Timeline
+from dvergr_nb.records.wire_timeline import TimelineWire, milliseconds
+from dvergr_nb.records.wire_use import AskReply, AskUse, ReplyTold, UseTold
 
 SAID_LIMIT: Final = 300
 STREAM_LIMIT: Final = 600
@@ -21,6 +21,7 @@ STREAM_LIMIT: Final = 600
 ERROR_LIMIT: Final = 500
 RESULT_LIMIT: Final = 1_000
 TAGS_LIMIT: Final = 20
+DOING_LIMIT: Final = 100
 ID_LIMIT: Final = 64
 """Longest id that a view may send, in characters."""
 
@@ -35,7 +36,11 @@ class ProgressWire(TypedDict):
 
 
 class RunRow(TypedDict):
-    """One Run as a view shows it. `mute`: a turn that is known to have completed without a reply."""
+    """One Run as a view shows it. `mute`: a turn that is known to have completed without a reply.
+
+    Money is in micro-dollars; `unpriced` counts calls of models whose price nobody knows. `doing`: the tools at work now.
+    `length`: how many characters `result` has, where it is only its beginning.
+    """
 
     id: str
     short: str
@@ -63,52 +68,13 @@ class RunRow(TypedDict):
     asked: NotRequired[float]
     progress: NotRequired[ProgressWire]
     said: NotRequired[str]
-
-
-class MarkWire(TypedDict):
-    """One bar, dot or tick; offsets and lengths in seconds."""
-
-    shape: Literal["phase", "round", "tool", "failed", "cut", "said", "tick", "bad"]
-    at: float
-    took: NotRequired[float]
-    text: NotRequired[str]
-    title: NotRequired[str]
-
-
-class LaneWire(TypedDict):
-    """One line of the chart."""
-
-    name: str
-    marks: list[MarkWire]
-    count: int
-    took: NotRequired[float]
-
-
-class EntryWire(TypedDict):
-    """One line of the list."""
-
-    key: str
-    who: str
-    at: float
-    text: str
-    took: NotRequired[float]
-    goes_on: NotRequired[bool]
-    tone: NotRequired[Literal["person", "bad"]]
-    more: NotRequired[str]
-
-
-class TimelineWire(TypedDict):
-    """One Run from its beginning to `took` seconds after it."""
-
-    began: float
-    took: float
-    lives: bool
-    lanes: list[LaneWire]
-    entries: list[EntryWire]
-    left_out: int
-    activities: int
-    result: NotRequired[str]
-    error: NotRequired[str]
+    doing: NotRequired[str]
+    profile: NotRequired[str]
+    cost: NotRequired[int]
+    unpriced: NotRequired[int]
+    budget: NotRequired[int]
+    balance: NotRequired[int]
+    length: NotRequired[int]
 
 
 class Snapshot(TypedDict):
@@ -198,13 +164,8 @@ class AskDetails(TypedDict):
     run_id: str
 
 
-FromPython = Snapshot | Patch | Beat | Rest | Details | Ack
-FromView = Resync | Ping | Cancel | AskDetails
-
-
-def milliseconds(at: dt.datetime) -> float:
-    """A time as a view counts it."""
-    return round(at.timestamp() * 1000, 1)
+FromPython = Snapshot | Patch | Beat | Rest | Details | UseTold | ReplyTold | Ack
+FromView = Resync | Ping | Cancel | AskDetails | AskUse | AskReply
 
 
 def row(run: Run, *, result: str | None = None, activities: int | None = None) -> RunRow:
@@ -227,6 +188,8 @@ def row(run: Run, *, result: str | None = None, activities: int | None = None) -
         _add_live(wire, run)
     if result:
         wire["result"] = clipped(result, RESULT_LIMIT)
+        if len(result) > RESULT_LIMIT:
+            wire["length"] = len(result)
     if activities is not None:
         wire["activities"] = activities
         if not result and run.kind == RunKind.AGENT_TURN and run.status is RunStatus.COMPLETED:
@@ -256,6 +219,12 @@ def _add_extras(wire: RunRow, run: Run) -> None:
         wire["program"] = run.provenance.program_kind
     if run.kind == RunKind.AGENT_TURN:
         wire["trigger"] = run.trigger
+    if run.provenance.profile_id and run.provenance.profile_version:
+        wire["profile"] = f"{run.provenance.profile_id} v{run.provenance.profile_version}"
+    if run.cost:
+        wire["cost"] = run.cost
+    if run.unpriced:
+        wire["unpriced"] = run.unpriced
 
 
 def _add_live(wire: RunRow, run: LiveRun) -> None:
@@ -267,6 +236,12 @@ def _add_live(wire: RunRow, run: LiveRun) -> None:
         wire["asked"] = milliseconds(run.cancel_requested_at)
     if run.progress is not None:
         wire["progress"] = _progress(run.progress)
+    if run.doing:
+        wire["doing"] = clipped(run.doing, DOING_LIMIT)
+    if run.budget is not None:
+        wire["budget"] = run.budget
+    if run.balance is not None and not run.status.is_terminal:
+        wire["balance"] = run.balance
     if run.said:
         wire["said"] = mended(_streamed(run.said) if run.kind == RunKind.AGENT_TURN else clipped(run.said, SAID_LIMIT))
 
@@ -293,55 +268,6 @@ def _progress(progress: Progress) -> ProgressWire:
     return wire
 
 
-def timeline_wire(drawn: Timeline) -> TimelineWire:
-    """A timeline as a view draws it."""
-    wire: TimelineWire = {
-        "began": milliseconds(drawn.began),
-        "took": drawn.took,
-        "lives": drawn.lives,
-        "lanes": [_lane(lane) for lane in drawn.lanes],
-        "entries": [_entry(entry) for entry in drawn.entries],
-        "left_out": drawn.left_out,
-        "activities": drawn.activities,
-    }
-    if drawn.result:
-        wire["result"] = drawn.result
-    if drawn.error:
-        wire["error"] = drawn.error
-    return wire
-
-
-def _lane(lane: Lane) -> LaneWire:
-    wire: LaneWire = {"name": lane.name, "marks": [_mark(mark) for mark in lane.marks], "count": lane.count}
-    if lane.took is not None:
-        wire["took"] = lane.took
-    return wire
-
-
-def _mark(mark: Mark) -> MarkWire:
-    wire: MarkWire = {"shape": mark.shape, "at": mark.at}
-    if mark.took is not None:
-        wire["took"] = mark.took
-    if mark.text:
-        wire["text"] = mark.text
-    if mark.title:
-        wire["title"] = mark.title
-    return wire
-
-
-def _entry(entry: Entry) -> EntryWire:
-    wire: EntryWire = {"key": entry.key, "who": entry.who, "at": entry.at, "text": entry.text}
-    if entry.took is not None:
-        wire["took"] = entry.took
-    if entry.goes_on:
-        wire["goes_on"] = True
-    if entry.tone:
-        wire["tone"] = entry.tone
-    if entry.more:
-        wire["more"] = entry.more
-    return wire
-
-
 def from_view(content: object) -> FromView | None:
     """What a view said, or None where it is none of the messages known: views of other versions exist."""
     match content:
@@ -353,6 +279,10 @@ def from_view(content: object) -> FromView | None:
             return Cancel(type="cancel", id=act, run_id=run_id)
         case {"type": "details", "id": str(act), "run_id": str(run_id)} if is_sane(act, run_id):
             return AskDetails(type="details", id=act, run_id=run_id)
+        case {"type": "use", "id": str(act), "run_id": str(run_id), "use_id": str(use_id)} if is_sane(act, run_id, use_id):
+            return AskUse(type="use", id=act, run_id=run_id, use_id=use_id)
+        case {"type": "reply", "id": str(act), "run_id": str(run_id)} if is_sane(act, run_id):
+            return AskReply(type="reply", id=act, run_id=run_id)
         case _:
             return None
 

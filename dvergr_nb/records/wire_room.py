@@ -9,7 +9,8 @@ from dvergr_nb.records.message import EVERYONE, PERSON, Message
 from dvergr_nb.records.room import Present, Unanswered, is_reserved
 from dvergr_nb.records.run import WORD_LIMIT
 from dvergr_nb.records.text import clipped
-from dvergr_nb.records.wire import FromPython, FromView, Patch, Snapshot, from_view, is_sane, milliseconds
+from dvergr_nb.records.wire import FromPython, FromView, Patch, Snapshot, from_view, is_sane
+from dvergr_nb.records.wire_timeline import milliseconds
 
 TEXT_LIMIT: Final = 700
 """How much of a message comes by itself, in characters; the rest is asked for."""

@@ -12,7 +12,8 @@ import anywidget
 import traitlets
 
 from dvergr_nb.records.run import Run
-from dvergr_nb.records.wire import Snapshot, milliseconds, row
+from dvergr_nb.records.wire import Snapshot, row
+from dvergr_nb.records.wire_timeline import milliseconds
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.acts import Acts
 from dvergr_nb.widgets.feed import Feed, Scope

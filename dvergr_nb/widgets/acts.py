@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from dvergr_nb.errors import BlobMissing
 from dvergr_nb.records.text import clipped
 from dvergr_nb.records.timeline import Timeline
-from dvergr_nb.records.wire import AskDetails, Cancel, Details, from_view, milliseconds, timeline_wire
+from dvergr_nb.records.wire import AskDetails, Cancel, Details, from_view
 from dvergr_nb.records.wire_room import FromRoomView, RoomAct
+from dvergr_nb.records.wire_timeline import milliseconds, timeline_wire
+from dvergr_nb.records.wire_use import AskReply, AskUse, ReplyTold, UseTold, reply_told, shown_pictures, use_told
 from dvergr_nb.widgets.feed import Feed
 
 log = logging.getLogger(__name__)
 
-Act = Cancel | AskDetails | RoomAct
+RunAct = Cancel | AskDetails | AskUse | AskReply
+Act = RunAct | RoomAct
 Value = TypeVar("Value")
 
 REMEMBERED: Final = 1_000
@@ -53,16 +58,20 @@ class Acts:
 
     def _begin(self, message: Act) -> None:
         """Does something new. A view of Runs asks for Runs only."""
-        if message["type"] == "cancel" or message["type"] == "details":
+        if message["type"] in ("cancel", "details", "use", "reply"):
             self._act(message)
 
-    def _act(self, message: Cancel | AskDetails) -> None:
+    def _act(self, message: RunAct) -> None:
         act, run_id = message["id"], message["run_id"]
         session = self._feed.hub.session
         if not self._feed.shows(run_id):
             self._feed.acknowledge(act, "unknown")
         elif message["type"] == "details":
             self._ask(act, lambda: session.details(run_id), lambda drawn: self._show(act, run_id, drawn))
+        elif message["type"] == "use":
+            self._ask(act, lambda: self._use(message), lambda told: self._tell_or(act, told, "nothing was kept of this call"))
+        elif message["type"] == "reply":
+            self._ask(act, lambda: self._reply(message), lambda told: self._tell_or(act, told, "it has no reply"))
         elif run_id in self._feed.hub.live:
             self._cancelled(act, session.cancel_run(run_id))
         else:
@@ -76,8 +85,33 @@ class Acts:
         self._feed.acknowledge(act, "requested" if was_asked else "over")
 
     def _show(self, act: str, run_id: str, drawn: Timeline) -> None:
-        at = milliseconds(self._feed.hub.session.clock.now())
-        self._feed.tell(Details(type="details", id=act, run_id=run_id, at=at, timeline=timeline_wire(drawn)))
+        self._feed.tell(Details(type="details", id=act, run_id=run_id, at=self._now(), timeline=timeline_wire(drawn)))
+
+    def _use(self, ask: AskUse) -> UseTold | None:
+        """Reads the store, in a thread. A picture that is gone is told by its size."""
+        session = self._feed.hub.session
+        use = next((use for use in session.tool_uses(ask["run_id"]) if use.id == ask["use_id"]), None)
+        if use is None:
+            return None
+        pictures = {}
+        for blob in shown_pictures(use):
+            with contextlib.suppress(BlobMissing):
+                pictures[blob.sha256] = session.store.blob(blob.sha256)
+        return use_told(ask, use, pictures, self._now())
+
+    def _reply(self, ask: AskReply) -> ReplyTold | None:
+        """Reads the store, in a thread."""
+        reply = self._feed.hub.session.details(ask["run_id"]).result
+        return None if reply is None else reply_told(ask, reply, self._now())
+
+    def _tell_or(self, act: str, told: UseTold | ReplyTold | None, otherwise: str) -> None:
+        if told is None:
+            self._feed.acknowledge(act, "failed", otherwise)
+        else:
+            self._feed.tell(told)
+
+    def _now(self) -> float:
+        return milliseconds(self._feed.hub.session.clock.now())
 
     def _try(self, act: str, work: Callable[[], None]) -> None:
         try:

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run, RunStatus
-from dvergr_nb.records.wire import Ack, Beat, FromPython, Patch, Rest, RunRow, Snapshot, milliseconds, row
+from dvergr_nb.records.wire import Ack, Beat, FromPython, Patch, Rest, RunRow, Snapshot, row
 from dvergr_nb.records.wire_room import Whole
+from dvergr_nb.records.wire_timeline import milliseconds
 from dvergr_nb.widgets.hub import Hub
 
 FLUSH_S: Final = 0.055

@@ -11,8 +11,8 @@ from dvergr_nb.ids import MessageId
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.room import Unanswered
 from dvergr_nb.records.text import clipped
-from dvergr_nb.records.wire import milliseconds
 from dvergr_nb.records.wire_room import Answer, AskWhole, FromRoomView, Post, Whole, from_room_view, is_said, whole
+from dvergr_nb.records.wire_timeline import milliseconds
 from dvergr_nb.widgets.acts import ERROR_LIMIT, REMEMBERED, Act, Acts
 from dvergr_nb.widgets.room_feed import RoomFeed
 

@@ -1,6 +1,57 @@
 // Made from dvergr_nb/records/wire.py and wire_room.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
 // Times are milliseconds since 1970; offsets and lengths are seconds.
 
+/** One Run from its beginning to `took` seconds after it. */
+export interface TimelineWire {
+  began: number;
+  took: number;
+  lives: boolean;
+  lanes: LaneWire[];
+  entries: EntryWire[];
+  left_out: number;
+  activities: number;
+  result?: string;
+  error?: string;
+}
+
+/** A person asked for all of a long reply. */
+export interface AskReply {
+  type: 'reply';
+  id: string;
+  run_id: string;
+}
+
+/** A person asked for arguments and result of a use of a tool. */
+export interface AskUse {
+  type: 'use';
+  id: string;
+  run_id: string;
+  use_id: string;
+}
+
+/** The answer to `AskReply`: all of it, or as much as is ever shown; then it is `cut`. */
+export interface ReplyTold {
+  type: 'reply';
+  id: string;
+  run_id: string;
+  at: number;
+  text: string;
+  cut?: boolean;
+}
+
+/** The answer to `AskUse`. `cut`: what there is more of than is shown. */
+export interface UseTold {
+  type: 'use';
+  id: string;
+  run_id: string;
+  use_id: string;
+  at: number;
+  arguments: string;
+  result: string;
+  cut?: 'arguments' | 'result'[];
+  blobs?: BlobWire[];
+}
+
 /** How far a body says it is; `fraction` is between 0 and 1. */
 export interface ProgressWire {
   label: string;
@@ -9,7 +60,7 @@ export interface ProgressWire {
   fraction?: number;
 }
 
-/** One Run as a view shows it. `mute`: a turn that is known to have completed without a reply. */
+/** One Run as a view shows it. `mute`: a turn that is known to have completed without a reply. Money is in micro-dollars; `unpriced` counts calls of models whose price nobody knows. `doing`: the tools at work now. `length`: how many characters `result` has, where it is only its beginning. */
 export interface RunRow {
   id: string;
   short: string;
@@ -37,48 +88,13 @@ export interface RunRow {
   asked?: number;
   progress?: ProgressWire;
   said?: string;
-}
-
-/** One bar, dot or tick; offsets and lengths in seconds. */
-export interface MarkWire {
-  shape: 'phase' | 'round' | 'tool' | 'failed' | 'cut' | 'said' | 'tick' | 'bad';
-  at: number;
-  took?: number;
-  text?: string;
-  title?: string;
-}
-
-/** One line of the chart. */
-export interface LaneWire {
-  name: string;
-  marks: MarkWire[];
-  count: number;
-  took?: number;
-}
-
-/** One line of the list. */
-export interface EntryWire {
-  key: string;
-  who: string;
-  at: number;
-  text: string;
-  took?: number;
-  goes_on?: boolean;
-  tone?: 'person' | 'bad';
-  more?: string;
-}
-
-/** One Run from its beginning to `took` seconds after it. */
-export interface TimelineWire {
-  began: number;
-  took: number;
-  lives: boolean;
-  lanes: LaneWire[];
-  entries: EntryWire[];
-  left_out: number;
-  activities: number;
-  result?: string;
-  error?: string;
+  doing?: string;
+  profile?: string;
+  cost?: number;
+  unpriced?: number;
+  budget?: number;
+  balance?: number;
+  length?: number;
 }
 
 /** The whole state. `cut`: the store holds more Runs than the rows. */
@@ -258,12 +274,12 @@ export interface AskWhole {
   message_id: string;
 }
 
-export type FromPython = Snapshot | Patch | Beat | Rest | Details | Ack;
+export type FromPython = Snapshot | Patch | Beat | Rest | Details | UseTold | ReplyTold | Ack;
 
-export type FromView = Resync | Ping | Cancel | AskDetails;
+export type FromView = Resync | Ping | Cancel | AskDetails | AskUse | AskReply;
 
-export type FromRoom = Snapshot | Patch | Beat | Rest | Details | Ack | RoomSnapshot | RoomPatch | Whole;
+export type FromRoom = Snapshot | Patch | Beat | Rest | Details | UseTold | ReplyTold | Ack | RoomSnapshot | RoomPatch | Whole;
 
 export type RoomAct = Post | Answer | Older | AskWhole;
 
-export type FromRoomView = Resync | Ping | Cancel | AskDetails | Post | Answer | Older | AskWhole;
+export type FromRoomView = Resync | Ping | Cancel | AskDetails | AskUse | AskReply | Post | Answer | Older | AskWhole;
