@@ -226,11 +226,12 @@ class Context:
         return await self._reporter.spent_here()
 
     async def is_broke(self) -> bool:
-        """Whether nothing is left to spend, once all charges are on record; then that is put on record, too."""
+        """Whether nothing is left to spend; then all charges are on record, and so is that."""
+        if not self.wallet.is_exhausted:
+            return False
         await self.wallet.settled()
-        if self.wallet.is_exhausted:
-            self._reporter.exhausted()
-        return self.wallet.is_exhausted
+        self._reporter.exhausted()
+        return True
 
     @property
     def wallet(self) -> RunWallet:

@@ -1,6 +1,7 @@
 """The wallet of a Run as its body sees it: what it may spend, what it has spent, and what a call has cost.
 
-Balances are those that the store has answered, so that a charge is on record before the next call is decided on.
+Balances are those that the store has answered, less what is on its way to it: a call never waits for the record of the last
+one, and the end of a Run does.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ class RunWallet:
     def __init__(self, voice: Voice, store: Store, bank: Bank, ids: Ids) -> None:
         self._voice, self._store, self._bank, self._ids = voice, store, bank, ids
         self._on_the_way = 0
+        self._pending = 0
+        """What the charges on their way will take."""
         self._settled: asyncio.Event | None = None
         self._problem: BaseException | None = None
         self._noticed = 0
@@ -76,9 +79,9 @@ class RunWallet:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing is left of what it was given, so that no call may follow."""
+        """Whether nothing is left of what it was given, or will be once all charges are on record: no call may follow."""
         balance = self.balance
-        return balance is not None and balance <= 0
+        return balance is not None and balance - self._pending <= 0
 
     def begin(self, granted: int | None) -> None:
         """A segment begins with that wallet."""
@@ -103,12 +106,15 @@ class RunWallet:
         self.spent += usage.cost or 0
         self.unpriced += usage.cost is None
         self._on_the_way += 1
+        self._pending += usage.cost or 0
         self._settled = self._settled or asyncio.Event()
         self._settled.clear()
-        self._store.note(Charge(spend=spend), self._charged)
+        cost = usage.cost or 0
+        self._store.note(Charge(spend=spend), lambda settled: self._charged(settled, cost))
 
-    def _charged(self, settled: Settled) -> None:
+    def _charged(self, settled: Settled, cost: int) -> None:
         self._on_the_way -= 1
+        self._pending -= cost
         self._problem = self._problem or settled.exception()
         if self._problem is None and isinstance(charged := settled.result(), Charged):
             self._bank.learn(charged.balances)
@@ -131,7 +137,7 @@ class RunWallet:
             self._voice.notified(f"{passed[-1]} % of the budget is spent, {gone}", "notice", str(passed[-1]))
 
     async def settled(self) -> None:
-        """Returns once every charge so far is on record. Raises what kept one out: nothing may be spent that is not."""
+        """Returns once every charge so far is on record. Raises what kept one out."""
         if self._settled is not None:
             await self._settled.wait()
         if self._problem is not None:

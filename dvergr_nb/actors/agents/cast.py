@@ -153,8 +153,8 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         return resolved(profile, given, self._bound(profile.id))
 
     async def thread(self, message: Message) -> Sequence[Message]:
-        """The messages on its thread; none for a private task."""
-        if message.to == RUNS:
+        """The messages on its thread; none for a private task, nor for a message that begins one."""
+        if message.to == RUNS or message.reply_to is None:
             return ()
         wanted = MessageFilter(room=message.room, thread=message.thread_root_id, only_said=True, limit=READ_MESSAGES)
         return await asyncio.to_thread(self._store.messages, wanted)
@@ -167,12 +167,14 @@ class _Late:
         self._cast, self._profile = cast, profile
         self.kind = "scripted" if profile.model.startswith("scripted") else "llm"
         self.name = profile.model
+        self._program: Program | None = None
 
     @asynccontextmanager
     async def begin(self, message: Message, ctx: Context) -> AsyncIterator[Rounds]:
         """The work on one message."""
-        program = await asyncio.to_thread(self._loaded)
-        async with program.begin(message, ctx) as rounds:
+        if self._program is None:
+            self._program = await asyncio.to_thread(self._loaded)
+        async with self._program.begin(message, ctx) as rounds:
             yield rounds
 
     def _loaded(self) -> Program:

@@ -6,6 +6,7 @@ so that a round that was cut, or failed and is tried again, begins from exactly 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class ModelProgram:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
+        self._agent: tuple[tuple[Any, ...], Agent[Any, Any]] | None = None
+        """The agent that was made last, and what for: most turns want the same."""
 
     @property
     def name(self) -> str:
@@ -53,9 +56,9 @@ class ModelProgram:
     async def begin(self, message: Message, ctx: Context) -> AsyncIterator[ModelRounds]:
         """The work on one message."""
         kit, wanted = self._kit, ctx.wanted
-        skills = (*kit.profile.skills, *wanted.skills)
+        skills = (*kit.profile.skills, *wanted.skills) if wanted.skills else kit.profile.skills
         tools = kit.tools(skills)
-        agent = agent_of(kit.profile, skills, tools, wanted.output_type)
+        agent = self._agent_for(skills, tools, wanted.output_type)
         rounds = ModelRounds(
             agent=agent,
             profile=kit.profile,
@@ -69,6 +72,12 @@ class ModelProgram:
             yield rounds
         finally:
             await rounds.close()
+
+    def _agent_for(self, skills: Sequence[Skill], tools: Mapping[str, Tool], output_type: Any) -> Agent[Any, Any]:
+        what = (skills, output_type, *tools.values())
+        if self._agent is None or len(self._agent[0]) != len(what) or any(map(operator.is_not, self._agent[0], what)):
+            self._agent = what, agent_of(self._kit.profile, skills, tools, output_type)
+        return self._agent[1]
 
 
 def agent_of(profile: Profile, skills: Sequence[Skill], tools: Mapping[str, Tool], output_type: Any) -> Agent[Any, Any]:
