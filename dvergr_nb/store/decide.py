@@ -6,6 +6,7 @@ Each function checks all before it changes the draft, so that a refused unit lea
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from dvergr_nb.errors import BadMessage, BadRun, DvergrError, MoveRefused, NoSuchMessage, ThreadBusy
 from dvergr_nb.ids import MessageId, RunId, short
@@ -18,8 +19,13 @@ from dvergr_nb.records.operation import (
     Answer,
     Attend,
     Cause,
+    Charge,
+    Cite,
+    Define,
     End,
+    Fund,
     Join,
+    Keep,
     KeyTaken,
     Leave,
     Moved,
@@ -35,6 +41,7 @@ from dvergr_nb.records.run import Reason, Run, RunStatus
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.store import pauses
 from dvergr_nb.store.attending import attended
+from dvergr_nb.store.belonging import run_in_room
 from dvergr_nb.store.draft import Draft
 from dvergr_nb.store.joining import taken_part
 from dvergr_nb.store.known import is_open
@@ -45,10 +52,8 @@ from dvergr_nb.store.slots import NOBODY, Key, Slot
 def decided(draft: Draft, unit: Unit) -> Answer:
     """The answer to a unit, its rows added to the draft. Raises the `DvergrError` that keeps it out."""
     match unit:
-        case Record(message=message):
-            return _posted(draft, message, _sound(draft, message, activity=True))
-        case Post(message=message):
-            return _posted(draft, message, _sound(draft, message))
+        case Record(message=message) | Post(message=message):
+            return _posted(draft, message, _sound(draft, message, activity=isinstance(unit, Record)))
         case Admit():
             return _admitted(draft, unit)
         case End():
@@ -61,6 +66,25 @@ def decided(draft: Draft, unit: Unit) -> Answer:
             return taken_part(draft, unit)
         case Attend():
             return attended(draft, unit)
+        case _:
+            return _of_agents(draft, unit)
+
+
+def _of_agents(draft: Draft, unit: Define | Fund | Charge | Keep | Cite) -> Answer:
+    """What most kernels never do is loaded by those that do it."""
+    from dvergr_nb.store import defining, funding, keeping
+
+    match unit:
+        case Define():
+            return defining.defined(draft, unit)
+        case Fund():
+            return funding.funded(draft, unit)
+        case Charge():
+            return funding.charged(draft, unit)
+        case Keep():
+            return keeping.kept(draft, unit)
+        case Cite():
+            return keeping.cited(draft, unit)
 
 
 def _sound(draft: Draft, message: Message, *, activity: bool = False) -> Message:
@@ -70,17 +94,11 @@ def _sound(draft: Draft, message: Message, *, activity: bool = False) -> Message
     elif (content := mended(message.content)) is not message.content:
         message = dataclasses.replace(message, content=content)
     if (activity or message.to == ACTIVITY) and message.run_id is not None:
-        _check_run_in_room(draft, message.run_id, message)
+        run_in_room(draft, message.run_id, message.tenant_id, message.room)
     for fact in message.facts:
         if fact.run_id is not None and fact.run_id != message.run_id:
-            _check_run_in_room(draft, fact.run_id, message)
+            run_in_room(draft, fact.run_id, message.tenant_id, message.room)
     return message
-
-
-def _check_run_in_room(draft: Draft, run_id: RunId, message: Message) -> None:
-    run = draft.run(run_id)
-    if run is None or run.room != message.room or run.tenant_id != message.tenant_id:
-        raise BadMessage("orphan-message-activity", f"activity of Run {short(run_id)}, which is not in room {message.room!r}")
 
 
 def _posted(draft: Draft, given: Message, message: Message) -> Posted:
@@ -111,22 +129,26 @@ def _root(draft: Draft, message: Message) -> MessageId:
 def _admitted(draft: Draft, unit: Admit) -> Admitted | KeyTaken:
     run = runs.checked(unit.run) if draft.careful else unit.run
     if (same := draft.same_run(run.id)) is not None:
-        return _admitted_before(draft, same, run)
+        return _admitted_before(draft, same, unit)
     try:
         return _admitted_now(draft, unit, run)
     except DvergrError:
         # What stands in its way may be itself: a unit that is sent again long after it was stored.
         if (same := draft.run(run.id)) is None:
             raise
-        return _admitted_before(draft, same, run)
+        return _admitted_before(draft, same, unit)
 
 
 def _admitted_now(draft: Draft, unit: Admit, run: Run) -> Admitted | KeyTaken:
     if run.status is not RunStatus.RUNNING:
         raise BadRun("invalid-run-status", f"a Run is admitted as running, not as {run.status.value!r}")
+    if unit.grant is not None:
+        from dvergr_nb.store.funding import check_grant
+
+        check_grant(unit.grant)
     key = unit.key and Key(run.tenant_id, run.room, mended(unit.key))
     if key and (first := draft.holder_of_key(key)) and (holder := draft.run(first)):
-        return KeyTaken(run=holder) if holder.id != run.id else _admitted_before(draft, holder, run)
+        return KeyTaken(run=holder) if holder.id != run.id else _admitted_before(draft, holder, unit)
     message = None if unit.message is None else _sound_trigger(draft, run, unit.message)
     if run.parent is not None:
         _check_parent(draft, run, run.parent)
@@ -136,14 +158,24 @@ def _admitted_now(draft: Draft, unit: Admit, run: Run) -> Admitted | KeyTaken:
     draft.add_run(run, key or None)
     if slot:
         draft.rows.slots[slot] = run.id
-    return Admitted(run=run, thread_root_id=root)
+    if unit.grant is None:
+        return Admitted(run=run, thread_root_id=root)
+    from dvergr_nb.store.funding import given
+
+    balances, lacking = given(draft, run, unit.grant)
+    return Admitted(run=run, thread_root_id=root, balances=balances, lacking=lacking)
 
 
-def _admitted_before(draft: Draft, there: Run, run: Run) -> Admitted:
+def _admitted_before(draft: Draft, there: Run, unit: Admit) -> Admitted:
     place = draft.place(there.trigger)
-    if there.tenant_id != run.tenant_id or place is None:
-        raise BadRun("run-id-taken", f"the id of Run {short(run.id)} is in use; make a new one")
-    return Admitted(run=there, thread_root_id=place.thread_root_id)
+    if there.tenant_id != unit.run.tenant_id or place is None:
+        raise BadRun("run-id-taken", f"the id of Run {short(there.id)} is in use; make a new one")
+    if unit.grant is None:
+        return Admitted(run=there, thread_root_id=place.thread_root_id)
+    from dvergr_nb.store.funding import given_before
+
+    balances, lacking = given_before(draft, there)
+    return Admitted(run=there, thread_root_id=place.thread_root_id, balances=balances, lacking=lacking)
 
 
 def _sound_trigger(draft: Draft, run: Run, message: Message) -> Message:
@@ -194,7 +226,7 @@ def _ended(draft: Draft, unit: End) -> Moved:
     before = _standing(draft, unit.run_id, unit.tenant_id, unit.status)
     is_same_end = before.status is unit.status or before.reason == Reason.RECORD_LOST
     if before.updated_at == unit.at and is_same_end and before.revision:
-        return Moved(run=before)
+        return Moved(run=before, balances=_emptied_before(draft, before))
     runs.check_move(unit.run_id, unit.found, unit.status)
     if before.status is not unit.found:
         raise MoveRefused(unit.run_id, unit.status.value, before.status.value)
@@ -210,7 +242,25 @@ def _ended(draft: Draft, unit: End) -> Moved:
     if slot and not after.is_paused:
         draft.rows.slots[slot] = None
     draft.move(before, after)
-    return Moved(run=after)
+    return Moved(run=after, balances=_emptied(draft, after))
+
+
+def _emptied(draft: Draft, run: Run) -> Mapping[str, int]:
+    """Gives back what is left in the wallet of a Run that has ended for good; the wallets that this has changed."""
+    if not run.status.is_terminal or draft.till.holds(run.id) is None:
+        return {}
+    from dvergr_nb.store.funding import given_back
+
+    return given_back(draft, run)
+
+
+def _emptied_before(draft: Draft, run: Run) -> Mapping[str, int]:
+    """The wallets that its end has changed before, as they stand now."""
+    if not run.status.is_terminal:
+        return {}
+    from dvergr_nb.store.funding import given_back_before
+
+    return given_back_before(draft, run)
 
 
 def _output(draft: Draft, run: Run, given: Message) -> Message:
@@ -224,6 +274,7 @@ def _output(draft: Draft, run: Run, given: Message) -> Message:
 def _after(draft: Draft, unit: End, before: Run) -> Run:
     status, reason, error = unit.status, unit.reason, unit.error
     lost = draft.lost(before.id)
+    cost, unpriced = draft.till.spent(before.id)
     if lost and status is RunStatus.COMPLETED:
         status, reason, error = RunStatus.FAILED, Reason.RECORD_LOST.value, f"some of its activity could not be stored: {lost}"
     return dataclasses.replace(
@@ -235,6 +286,8 @@ def _after(draft: Draft, unit: End, before: Run) -> Run:
         updated_at=unit.at,
         ended_at=unit.at if status.is_terminal else None,
         revision=before.revision + 1,
+        cost=cost,
+        unpriced=unpriced,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -15,13 +16,20 @@ from dvergr_nb.records.message import ACTIVITY, Message
 from dvergr_nb.records.operation import Unit
 from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import Run
-from dvergr_nb.store import attention, causes, messages, rooms, runs, slots
-from dvergr_nb.store.known import Caused, Known, caused, is_open, of_run, told
+from dvergr_nb.store import attention, causes, messages, profiles, rooms, runs, slots, uses
+from dvergr_nb.store.known import Caused, Known, caused, is_open, runs_of, told
 from dvergr_nb.store.messages import Place
+from dvergr_nb.store.profiles import Version
 from dvergr_nb.store.rooms import Seat
 from dvergr_nb.store.runs import Move
 from dvergr_nb.store.slots import Key, Slot
 from dvergr_nb.store.table import Row
+from dvergr_nb.store.till import Till
+from dvergr_nb.store.uses import Cited
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.profile import Profile
+    from dvergr_nb.records.tool_use import Citation, ToolUse
 
 
 @dataclass(slots=True)
@@ -42,6 +50,11 @@ class Rows:
     taken: list[RunId] = field(default_factory=list)
     causes: list[Row] = field(default_factory=list)
     attention: list[Row] = field(default_factory=list)
+    profiles: list[Row] = field(default_factory=list)
+    tool_uses: list[Row] = field(default_factory=list)
+    citations: list[Row] = field(default_factory=list)
+    transfers: list[Row] = field(default_factory=list)
+    spends: list[Row] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__slots__)
@@ -60,6 +73,7 @@ class Draft:
         self.resent = resent
         """Whether the units may have been committed before, their answer lost with the database instance."""
         self.rows = Rows()
+        self.till = Till(con, known, self.rows)
         self._places: dict[MessageId, Place | None] = {}
         self._new: set[MessageId] = set()
         self.refused: list[tuple[Unit, DvergrError]] = []
@@ -75,6 +89,9 @@ class Draft:
         """Open stays that begin here, by their place among the rows."""
         self._attention: dict[str, AttentionFact] = {}
         self._applied: set[str] = set()
+        self._profiles: dict[tuple[str, str], Version] = {}
+        self._uses: set[str] = set()
+        self._cited: set[Cited] = set()
 
     def room(self, tenant_id: str, name: str) -> Room | None:
         """The room of that name."""
@@ -144,12 +161,12 @@ class Draft:
 
     def refuse(self, unit: Unit, refusal: DvergrError) -> None:
         """Notes that a unit is kept out, where it belongs to a Run that is there by now."""
-        if (run_id := of_run(unit)) is not None and self.run(run_id) is not None:
+        if any(self.run(run_id) is not None for run_id in runs_of(unit)):
             self.refused.append((unit, refusal))
 
     def lost(self, run_id: RunId) -> str | None:
         """Why some activity of the Run was kept out, None where none was."""
-        here = [told(refusal) for unit, refusal in self.refused if of_run(unit) == run_id]
+        here = [told(refusal) for unit, refusal in self.refused if run_id in runs_of(unit)]
         return self.known.lost.get(run_id) or next(iter(here), None)
 
     def holder(self, slot: Slot) -> RunId | None:
@@ -192,6 +209,24 @@ class Draft:
         is_remembered = decision_id in self._attention or decision_id in self.known.attention
         return not is_remembered and attention.applied(self.con, decision_id)
 
+    def latest_profile(self, tenant_id: str, profile_id: str) -> Version | None:
+        """The latest version of a profile."""
+        key = (tenant_id, profile_id)
+        return self._profiles.get(key) or self.known.profiles.get(key)
+
+    def profile_version(self, tenant_id: str, profile_id: str, number: int) -> Version | None:
+        """That version of a profile."""
+        made = [row for row in self.rows.profiles if tuple(row[:3]) == (tenant_id, profile_id, number)]
+        return Version(number, made[0][3], made[0][6]) if made else profiles.version_of(self.con, tenant_id, profile_id, number)
+
+    def profile_made_then(self, tenant_id: str, profile: Profile, at: dt.datetime) -> Version | None:
+        """The version with that content that was made at that time."""
+        return profiles.made_then(self.con, tenant_id, profile, at)
+
+    def same_uses(self, wanted: Sequence[str]) -> Collection[str]:
+        """Which of these uses of tools are there already; from this transaction only, unless careful."""
+        return self._uses | uses.uses_there(self.con, wanted) if self.careful else self._uses
+
     def add_room(self, room: Room) -> None:
         """Makes a room."""
         self._rooms[room.tenant_id, room.name] = room
@@ -199,7 +234,7 @@ class Draft:
 
     def add_message(self, message: Message, root: MessageId) -> None:
         """Stores a message in its thread, and its room with it where that is new."""
-        self._need_room(message.tenant_id, message.room, message.created_at)
+        self.need_room(message.tenant_id, message.room, message.created_at)
         self._places[message.id] = Place(message.tenant_id, message.room, root)
         if message.to == ACTIVITY:
             self._reports.add(message.id)
@@ -216,13 +251,14 @@ class Draft:
         there = messages.stored_facts(self.con, [fact.id for fact in message.facts])
         return list({row[0]: row for row in facts if row[0] not in there}.values())
 
-    def _need_room(self, tenant_id: str, name: str, at: dt.datetime) -> None:
+    def need_room(self, tenant_id: str, name: str, at: dt.datetime) -> None:
+        """Makes the room where it is new."""
         if self.room(tenant_id, name) is None:
             self.add_room(Room(tenant_id=tenant_id, name=name, title=name, created_at=at))
 
     def add_run(self, run: Run, key: Key | None) -> None:
         """Stores a Run."""
-        self._need_room(run.tenant_id, run.room, run.created_at)
+        self.need_room(run.tenant_id, run.room, run.created_at)
         self._runs[run.id] = run
         self._by_cause[caused(run)] = run.id
         self.rows.runs.append(runs.row(run))
@@ -237,7 +273,7 @@ class Draft:
 
     def add_stay(self, member: Member) -> None:
         """Begins a stay, in a room that is made where it is new."""
-        self._need_room(member.tenant_id, member.room, member.joined_at)
+        self.need_room(member.tenant_id, member.room, member.joined_at)
         seat = rooms.seat(member)
         self._stays[seat] = member
         self._begun[seat] = len(self.rows.members)
@@ -262,6 +298,26 @@ class Draft:
                 self._applied.add(fact.decision_id)
             self.rows.attention.append(attention.row(fact))
 
+    def add_profile(self, profile: Profile, tenant_id: str, user_id: str, at: dt.datetime) -> None:
+        """Stores a version of a profile."""
+        self._profiles[tenant_id, profile.id] = Version(profile.version, profile.hash, at)
+        self.rows.profiles.append(profiles.row(profile, tenant_id, user_id, at))
+
+    def add_uses(self, new: Iterable[ToolUse]) -> None:
+        """Notes uses of tools."""
+        for use in new:
+            self._uses.add(use.id)
+            self.rows.tool_uses.append(uses.row(use))
+
+    def add_citations(self, citations: Sequence[Citation]) -> int:
+        """Notes the citations that are new; how many those are. The same chunk is often found twice, so all are looked up."""
+        there = self._cited | uses.cited_by(self.con, {citation.run_id for citation in citations})
+        new = {uses.cited(citation): citation for citation in reversed(citations) if uses.cited(citation) not in there}
+        self._cited |= set(new)
+        begins = len(self.rows.citations)
+        self.rows.citations.extend(uses.citation_row(each, begins + at) for at, each in enumerate(reversed(new.values())))
+        return len(new)
+
     def keep(self) -> None:
         """Tells the memory what is committed now."""
         self.known.rooms |= self._rooms
@@ -270,6 +326,8 @@ class Draft:
         self.known.keep_attention(self._attention)
         self.known.keep_places({at: place for at, place in self._places.items() if place and at not in self._reports})
         self.known.keep_new(self._new)
+        self.till.keep()
+        self.known.profiles |= self._profiles
         for run in self._runs.values():
             if run is not None:
                 self.known.keep_run(run)

@@ -15,12 +15,15 @@ from dvergr_nb.store.draft import Draft, Rows
 from dvergr_nb.store.known import Known
 from dvergr_nb.store.messages import FACTS, MESSAGES
 from dvergr_nb.store.pauses import ENVELOPES
+from dvergr_nb.store.profiles import PROFILES
 from dvergr_nb.store.rooms import MEMBERS, ROOMS
 from dvergr_nb.store.runs import RUNS
 from dvergr_nb.store.slots import KEYS, SLOTS
 from dvergr_nb.store.table import Pen
 from dvergr_nb.store.ticket import Outcome
 from dvergr_nb.store.transaction import transaction
+from dvergr_nb.store.uses import CITATIONS, TOOL_USES
+from dvergr_nb.store.wallets import SPENDS, TRANSFERS
 
 
 class Stale(Exception):
@@ -117,6 +120,11 @@ def _write(pen: Pen, rows: Rows) -> None:
     pen.insert(ENVELOPES, rows.envelopes)
     pen.insert(CAUSES, rows.causes)
     pen.insert(ATTENTION, rows.attention)
+    pen.insert(PROFILES, rows.profiles)
+    pen.insert(TOOL_USES, rows.tool_uses)
+    pen.insert(CITATIONS, rows.citations)
+    pen.insert(TRANSFERS, rows.transfers)
+    pen.insert(SPENDS, rows.spends)
 
 
 def _write_stays(pen: Pen, rows: Rows) -> None:

@@ -1,25 +1,27 @@
 """What the writer remembers of the store, so that a steady stream of units needs no look into it.
 
 One process writes one store, so memory that is brought up to date after each COMMIT is exact: for open Runs, held slots,
-rooms and who is in them it is complete, of messages and attention facts it holds the latest.
+rooms, who is in them, wallets and the latest profiles it is complete, of messages and attention facts it holds the latest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import duckdb
 
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
-from dvergr_nb.records.operation import Post, Record, Unit
+from dvergr_nb.records.operation import Charge, Cite, Keep, Post, Record, Unit
 from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import PAUSES, Run, RunStatus
-from dvergr_nb.store import rooms, runs, slots
+from dvergr_nb.store import profiles, rooms, runs, slots, wallets
 from dvergr_nb.store.messages import Place
+from dvergr_nb.store.profiles import Version
 from dvergr_nb.store.rooms import Seat
 from dvergr_nb.store.slots import Slot
+from dvergr_nb.store.wallets import Spent
 
 PLACES_KEPT: Final = 50_000
 """How many messages' places are remembered; an older one is looked up."""
@@ -40,9 +42,19 @@ def caused(run: Run) -> Caused:
     return (run.tenant_id, run.trigger, run.actor)
 
 
-def of_run(unit: Unit) -> RunId | None:
-    """The Run that the unit's message belongs to."""
-    return unit.message.run_id if isinstance(unit, Post | Record) else None
+def runs_of(unit: Unit) -> Collection[RunId]:
+    """The Runs of whose record the unit is a part."""
+    match unit:
+        case Post(message=message) | Record(message=message):
+            return () if message.run_id is None else (message.run_id,)
+        case Charge(spend=spend):
+            return (spend.run_id,)
+        case Keep(uses=uses):
+            return {use.run_id for use in uses}
+        case Cite(citations=citations):
+            return {citation.run_id for citation in citations}
+        case _:
+            return ()
 
 
 def told(problem: BaseException) -> str:
@@ -66,6 +78,12 @@ class Known:
         self.attention: dict[str, AttentionFact] = {}
         self.applied: set[str] = set()
         """Decisions among those that were carried out. A fact is forgotten after its decision, so for each this is exact."""
+        self.wallets: dict[str, int] = {}
+        """What every room's wallet holds, and that of every Run that was given one and has not ended."""
+        self.spent: dict[RunId, Spent] = {}
+        """What the calls of Runs that have not ended have come to."""
+        self.profiles: dict[tuple[str, str], Version] = {}
+        """The latest version of each profile, by tenant and id."""
         self.lost: dict[RunId, str] = {}
         """Runs some of whose activity could not be stored, and why."""
 
@@ -79,11 +97,15 @@ class Known:
         self.stays = dict(rooms.open_stays(con))
         self.places, self.caused = {}, {}
         self.attention, self.applied = {}, set()
+        self.wallets = dict(wallets.held(con))
+        self.spent = dict(wallets.spent(con))
+        self.profiles = dict(profiles.latest(con))
 
     def lose(self, unit: Unit, problem: BaseException) -> None:
         """Notes that a unit was kept out: its Run, where it has one, will not end as if all were on record."""
-        if (run_id := of_run(unit)) in self.open:
-            self.lost.setdefault(run_id, told(problem))
+        for run_id in runs_of(unit):
+            if run_id in self.open:
+                self.lost.setdefault(run_id, told(problem))
 
     def keep_run(self, run: Run) -> None:
         """Takes over a Run as it was committed."""
@@ -97,6 +119,8 @@ class Known:
             self.caused[run.trigger][run.actor] = run.id
         if run.status.is_terminal:
             self.lost.pop(run.id, None)
+            self.wallets.pop(run.id, None)
+            self.spent.pop(run.id, None)
 
     def keep_slot(self, slot: Slot, holder: RunId | None) -> None:
         """Takes over a slot as it was committed."""

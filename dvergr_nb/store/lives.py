@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import duckdb
 
 from dvergr_nb.ids import RunId
-from dvergr_nb.store import slots
+from dvergr_nb.store import slots, wallets
 from dvergr_nb.store.lock import Holder
 from dvergr_nb.store.transaction import transaction
 
@@ -60,6 +60,7 @@ def _orphaned(con: duckdb.DuckDBPyConnection, but: str | None, now: dt.datetime)
     found = [row[0] for row in con.execute(_ORPHAN, [now, now, but, but]).fetchall()]
     if found:
         slots.freed(con, found)
+        wallets.settled(con, found, now)
     return sorted(found)
 
 

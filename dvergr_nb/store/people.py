@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 30.0
 """How long a query may take unless told otherwise."""
-VIEWS: Final = frozenset({"runs", "messages", "activity", "members", "attention"})
+VIEWS: Final = frozenset({"runs", "messages", "activity", "members", "attention", "ledger", "profiles"})
 TABLE_FUNCTIONS: Final = frozenset(
     """range generate_series unnest repeat repeat_row json_each json_tree glob read_csv read_csv_auto sniff_csv read_parquet
     parquet_scan parquet_schema parquet_metadata read_json read_json_auto read_json_objects read_ndjson read_ndjson_auto

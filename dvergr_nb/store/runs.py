@@ -41,6 +41,8 @@ RUNS = Table(
         "program_kind",
         "steps",
         "start_turn_count",
+        "cost",
+        "unpriced",
     ),
 )
 
@@ -58,18 +60,19 @@ WHERE status = 'running' OR (status = 'waiting' AND reason IN (SELECT unnest(?))
 """
 _MOVE = """
 UPDATE dv.runs
-SET status = ?, reason = ?, error = ?, steps = ?, updated_at = ?, ended_at = ?, revision = revision + 1
+SET status = ?, reason = ?, error = ?, steps = ?, updated_at = ?, ended_at = ?, cost = ?, unpriced = ?, revision = revision + 1
 WHERE id = CAST(? AS UUID) AND tenant_id = ? AND status = ? AND revision = ?
 """
 _MOVES = """
 UPDATE dv.runs AS r
 SET status = u.status, reason = u.reason, error = u.error, steps = u.steps, updated_at = u.updated_at, ended_at = u.ended_at,
-    revision = r.revision + 1
+    cost = u.cost, unpriced = u.unpriced, revision = r.revision + 1
 FROM (
     SELECT
         unnest(CAST(? AS VARCHAR[])) AS status, unnest(CAST(? AS VARCHAR[])) AS reason, unnest(CAST(? AS VARCHAR[])) AS error,
         unnest(CAST(? AS INTEGER[])) AS steps, unnest(CAST(? AS TIMESTAMPTZ[])) AS updated_at,
-        unnest(CAST(? AS TIMESTAMPTZ[])) AS ended_at, unnest(CAST(? AS UUID[])) AS id,
+        unnest(CAST(? AS TIMESTAMPTZ[])) AS ended_at, unnest(CAST(? AS BIGINT[])) AS cost,
+        unnest(CAST(? AS INTEGER[])) AS unpriced, unnest(CAST(? AS UUID[])) AS id,
         unnest(CAST(? AS VARCHAR[])) AS tenant_id, unnest(CAST(? AS VARCHAR[])) AS found,
         unnest(CAST(? AS INTEGER[])) AS revision
 ) AS u
@@ -85,7 +88,7 @@ FEW = 2
 
 
 class Move(NamedTuple):
-    """A Run before and after. Only status, reason, error, steps, boot_id and the times may differ."""
+    """A Run before and after. Only status, reason, error, steps, cost, boot_id and the times may differ."""
 
     before: Run
     after: Run
@@ -121,13 +124,15 @@ def row(run: Run) -> Row:
         known.program_kind,
         run.steps,
         run.start_turn_count,
+        run.cost,
+        run.unpriced,
     )
 
 
 def from_row(found: Sequence[Any]) -> Run:
     """The Run of a row of the view `dv.run_rows`."""
     run_id, tenant, user, kind, room, actor, label, tags, trigger, parent, status, reason, error = found[:13]
-    created, started, updated, ended, revision, boot, *provenance, steps, turns = found[13:]
+    created, started, updated, ended, revision, boot, *provenance, steps, turns, cost, unpriced = found[13:]
     return Run(
         id=run_id,
         tenant_id=tenant,
@@ -151,6 +156,8 @@ def from_row(found: Sequence[Any]) -> Run:
         provenance=_provenance(*provenance),
         steps=steps,
         start_turn_count=turns,
+        cost=cost,
+        unpriced=unpriced,
     )
 
 
@@ -210,6 +217,8 @@ def _values(move: Move) -> Row:
         after.steps,
         after.updated_at,
         after.ended_at,
+        after.cost,
+        after.unpriced,
         before.id,
         before.tenant_id,
         before.status.value,

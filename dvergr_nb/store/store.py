@@ -12,30 +12,29 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import duckdb
 
 from dvergr_nb.clock import Clock
 from dvergr_nb.errors import BadInput, SessionClosed, StoreFailed
 from dvergr_nb.forks import left_by_children
-from dvergr_nb.ids import BootId, MessageId, RunId
-from dvergr_nb.records.attention import AttentionFact
-from dvergr_nb.records.message import Message
+from dvergr_nb.ids import BootId, RunId
 from dvergr_nb.records.operation import Answer, Unit
-from dvergr_nb.records.pause import Envelope
-from dvergr_nb.records.query import MessageFilter, RunFilter
-from dvergr_nb.records.room import Member, Room, Unanswered
-from dvergr_nb.records.run import Run
 from dvergr_nb.records.text import clipped
-from dvergr_nb.store import lives, people, presence, reads
+from dvergr_nb.store import lives
+from dvergr_nb.store.blobs import Blobs
 from dvergr_nb.store.compact import compacted
 from dvergr_nb.store.connect import FATAL, MEMORY, Down, Instance, check_file, first_line
 from dvergr_nb.store.lock import Holder, Lock, unwritable
+from dvergr_nb.store.lookups import Lookups
 from dvergr_nb.store.migrate import found_version, migrate
 from dvergr_nb.store.table import Pen
 from dvergr_nb.store.ticket import Then, Ticket
 from dvergr_nb.store.writer import Deliver, Writer
+
+if TYPE_CHECKING:
+    from dvergr_nb.records.tool_use import Blob
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +78,7 @@ class Opener:
     deliver: Deliver
 
 
-class Store:
+class Store(Lookups):
     """One open store. Satisfies the runtime's `Store` protocol."""
 
     def __init__(self, opener: Opener, instance: Instance, lock: Lock | None = None) -> None:
@@ -87,6 +86,7 @@ class Store:
         self._opener = opener
         self._instance = instance
         self._lock = lock
+        self._blobs = Blobs(instance.path)
         self._closed = False
         con = instance.open()
         try:
@@ -140,62 +140,6 @@ class Store:
             return self._writer.backlog == 0
         return True
 
-    def run(self, run_id: RunId) -> Run | None:
-        """The durable row."""
-        return self.read(lambda con: reads.run(con, run_id))
-
-    def runs(self, wanted: RunFilter) -> Sequence[Run]:
-        """Runs newest first, or a tree breadth first."""
-        return self.read(lambda con: reads.listed(con, wanted))
-
-    def message(self, message_id: MessageId) -> Message | None:
-        """The message of that id."""
-        return self.read(lambda con: reads.message(con, message_id))
-
-    def messages(self, wanted: MessageFilter) -> Sequence[Message]:
-        """Messages oldest first."""
-        return self.read(lambda con: reads.said(con, wanted))
-
-    def both_ends(self, run_id: RunId, first: int, last: int) -> tuple[Sequence[Message], int]:
-        """The first and the last messages of a Run, oldest first, and how many lie between them."""
-        return self.read(lambda con: reads.both_ends(con, run_id, first, last))
-
-    def rooms(self) -> Sequence[Room]:
-        """All rooms, by name."""
-        return self.read(presence.rooms)
-
-    def members(self, room: str) -> Sequence[Member]:
-        """Who is or was in the room, by the time of joining."""
-        return self.read(lambda con: presence.members(con, room))
-
-    def unanswered(self, room: str | None, limit: int) -> Sequence[Unanswered]:
-        """Messages given to a member that no Run of its answers and no attention fact has settled, oldest first."""
-        return self.read(lambda con: presence.unanswered(con, room, limit))
-
-    def attention(self, room: str, message_id: MessageId | None) -> Sequence[AttentionFact]:
-        """The facts about the messages of a room, or about one message, in the order they were noted."""
-        return self.read(lambda con: presence.attended(con, room, message_id))
-
-    def joined(self, run_id: RunId) -> Sequence[Message]:
-        """The messages that joined a Run while it worked, oldest first."""
-        return self.read(lambda con: presence.joined(con, run_id))
-
-    def envelopes(self, run_id: RunId) -> Sequence[Envelope]:
-        """What a paused Run waits for."""
-        return self.read(lambda con: reads.envelopes(con, run_id))
-
-    def causes(self, run_id: RunId) -> Sequence[RunId]:
-        """Whose end a Run has observed."""
-        return self.read(lambda con: reads.causes(con, run_id))
-
-    def ids_like(self, piece: str) -> Sequence[RunId]:
-        """Ids of Runs that begin or end with the piece, newest first, at most 20."""
-        return self.read(lambda con: reads.ids_like(con, piece))
-
-    def nearest_ids(self, piece: str) -> Sequence[RunId]:
-        """The 3 ids that look most like the piece."""
-        return self.read(lambda con: reads.nearest_ids(con, piece))
-
     def read(self, ask: Callable[[duckdb.DuckDBPyConnection], Value]) -> Value:
         """Asks with a cursor of this thread, after what was said before. Never raises an error of DuckDB itself."""
         self.flush(READ_WAIT_S)
@@ -228,9 +172,13 @@ class Store:
         except FutureTimeout as problem:
             raise StoreFailed(self.path, f"{self.path} does not answer; its disk may hang") from problem
 
-    def sql(self, query: str, parameters: people.Parameters = None, limit_s: float = people.LIMIT_S) -> people.Result:
-        """Runs a person's SELECT over the views. Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`."""
-        return self.read(lambda con: people.asked(con, query, parameters, limit_s))
+    def keep_blob(self, data: bytes, media_type: str) -> Blob:
+        """Keeps bytes beside the store, in any thread; returns once they are on the disk."""
+        return self._blobs.keep(data, media_type)
+
+    def blob(self, sha256: str) -> bytes:
+        """The bytes of that name. Raises `BlobMissing`, or `StoreDamaged` where they are others."""
+        return self._blobs.read(sha256)
 
     def reconcile(self) -> int:
         """Fails running Runs of other lives; how many."""
@@ -278,6 +226,7 @@ class Store:
         self._writer.errand(self._ended, is_last=True)
         self._writer.join()
         self._instance.close(for_good=True)
+        self._blobs.close()
         if self._lock is not None:
             self._lock.release()
 

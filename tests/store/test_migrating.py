@@ -17,19 +17,32 @@ from dvergr_nb.store.store import Store
 from tests.store.making import admit, done, end, message, now, opened, post, reply
 from tests.store.taking_part import attend, join, ready, room
 
-FIRST = next(steps())
+STEPS = tuple(steps())
 OLD_VIEWS = "CREATE OR REPLACE VIEW dv.my_rooms AS SELECT * FROM dv.rooms WHERE tenant_id = getvariable('dvergr_tenant')"
 
 
+@pytest.fixture(params=[1, 2], ids=["schema 1", "schema 2"])
+def version(request: pytest.FixtureRequest) -> int:
+    """Each older schema."""
+    number: int = request.param
+    return number
+
+
 @pytest.fixture
-def old(tmp_store_path: Path) -> Path:
-    """A store of schema 1 with a room, messages and Runs in it."""
+def old(tmp_store_path: Path, version: int) -> Path:
+    """A store of an older schema with a room, messages and Runs in it."""
     tmp_store_path.parent.mkdir()
     with duckdb.connect(tmp_store_path) as con:
-        con.execute(FIRST.sql)
+        for step in STEPS[:version]:
+            con.execute(step.sql)
+            con.execute("INSERT INTO dv.schema_version VALUES (?, now(), ?, '2')", [step.version, step.name])
         con.execute(OLD_VIEWS)
-        con.execute("INSERT INTO dv.schema_version VALUES (1, now(), 'initial', '2')")
-        con.execute("INSERT INTO dv.rooms VALUES ('t', 'main', 'Main', now()), ('other', 'main', 'Theirs', now())")
+        con.execute(
+            """
+            INSERT INTO dv.rooms (tenant_id, name, title, created_at)
+            VALUES ('t', 'main', 'Main', now()), ('other', 'main', 'Theirs', now())
+            """
+        )
         con.execute(
             """
             INSERT INTO dv.messages
@@ -52,9 +65,9 @@ def counts(store: Store) -> tuple[int, ...]:
     return store.sql("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM runs)").rows[0]
 
 
-def test_a_store_of_schema_1_is_opened_with_all_that_is_in_it(old: Path) -> None:
+def test_a_store_of_an_older_schema_is_opened_with_all_that_is_in_it(old: Path) -> None:
     store = opened(old)
-    assert store.stats().schema == 2
+    assert store.stats().schema == 3
     assert counts(store) == (5000, 100)
     assert [(each.title, each.parent, each.exclusive_threads) for each in store.rooms()] == [("Main", None, False)]
     store.close()
@@ -62,6 +75,7 @@ def test_a_store_of_schema_1_is_opened_with_all_that_is_in_it(old: Path) -> None
     assert again.read(lambda con: con.execute("SELECT version, name FROM dv.schema_version ORDER BY 1").fetchall()) == [
         (1, "initial"),
         (2, "rooms"),
+        (3, "agents"),
     ]
     again.close()
 
@@ -99,27 +113,27 @@ def test_a_new_store_and_one_that_was_brought_forward_have_the_same_columns(old:
         store.close()
 
 
-def test_a_step_that_fails_leaves_the_store_as_it_was(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Step(2, "rooms", "ALTER TABLE dv.rooms ADD COLUMN parent VARCHAR; SELECT nothing")
+def test_a_step_that_fails_leaves_the_store_as_it_was(old: Path, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Step(version + 1, "agents", "ALTER TABLE dv.rooms ADD COLUMN wealth VARCHAR; SELECT nothing")
     with monkeypatch.context() as patched:
-        patched.setattr(migrate, "steps", lambda: iter([FIRST, broken]))
+        patched.setattr(migrate, "steps", lambda: iter([*STEPS[:version], broken]))
         with pytest.raises(Exception, match="nothing"):
             opened(old)
     store = opened(old)
-    assert store.stats().schema == 2
+    assert store.stats().schema == 3
     assert counts(store) == (5000, 100)
     store.close()
 
 
-def test_a_store_that_was_brought_forward_is_too_new_for_a_version_that_knows_only_schema_1(
-    old: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_store_that_was_brought_forward_is_too_new_for_a_version_that_knows_only_an_older_schema(
+    old: Path, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opened(old)
     done(store, Join(member=Member(tenant_id="t", room="main", actor="ann", program="echo", joined_at=now())))
     store.close()
     before = old.read_bytes()
     with monkeypatch.context() as patched:
-        patched.setattr(migrate, "steps", lambda: iter([FIRST]))
+        patched.setattr(migrate, "steps", lambda: iter(STEPS[:version]))
         with pytest.raises(StoreTooNew, match="pip install -U"):
             opened(old)
     assert old.read_bytes() == before

@@ -15,6 +15,7 @@ import pytest
 from dvergr_nb.api import connect
 from dvergr_nb.errors import BadInput, DvergrError, NotAStore, StoreBusy, StoreDamaged, StoreFailed, StoreTooNew
 from dvergr_nb.ids import BootId
+from dvergr_nb.records.money import room_wallet
 from dvergr_nb.records.operation import Admit, Moved, Post, Resume
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.run import Reason, RunStatus
@@ -105,6 +106,24 @@ def test_reconciling_while_open_fails_only_runs_of_other_lives() -> None:
     store.close()
 
 
+PAID = """
+    INSERT INTO dv.transfers
+    SELECT uuidv7(), 't', 'u', 'main', NULL, 'mint', NULL, getvariable('wallet'), 100_000_000_000, now();
+    INSERT INTO dv.transfers
+    SELECT uuid(), 't', 'u', 'main', id, 'grant', getvariable('wallet'), id, 1_000_000, now() FROM dv.runs;
+    INSERT INTO dv.spends
+    SELECT
+        uuidv7(), 't', 'u', 'main', r.id, 'dvergr', i, 'm', NULL, NULL, 1, 1, 0, 0, if(i = 2, NULL, 50), true, 'completed',
+        if(i = 2, 0, 50), 0, now()
+    FROM dv.runs AS r, range(3) AS n(i);
+    INSERT INTO dv.transfers
+    SELECT id, 't', 'u', 'main', run_id, 'consume', run_id, NULL, taken, now() FROM dv.spends WHERE taken > 0;
+    INSERT INTO dv.transfers
+    SELECT uuid(), 't', 'u', 'main', id, 'return', id, getvariable('wallet'), 999_900, now()
+    FROM dv.runs WHERE status <> 'running'
+"""
+
+
 def test_a_store_of_a_hundred_thousand_runs_and_a_thousand_orphans_opens_in_a_second(tmp_store_path: Path) -> None:
     store = opened(tmp_store_path)
     store._writer.errand(
@@ -113,17 +132,23 @@ def test_a_store_of_a_hundred_thousand_runs_and_a_thousand_orphans_opens_in_a_se
             INSERT INTO dv.runs
             SELECT uuidv7(), 't', 'u', 'workflow', 'main', 'dvergr', 'job', NULL, uuidv7(), NULL,
                 if(i % 100 = 0, 'running', 'completed'), NULL, NULL, now(), now(), now(), if(i % 100 = 0, NULL, now()), 0,
-                'gone', NULL, NULL, NULL, NULL, NULL, 0, 0
+                'gone', NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0
             FROM range(100000) AS r(i)
             """
         )
     ).result(60)
+    name_wallet = "SET VARIABLE wallet = CAST(? AS UUID)"
+    store._writer.errand(lambda pen: pen.con.execute(name_wallet, [room_wallet("t", "main")]).execute(PAID)).result(60)
     store.close()
     began, cpu = time.perf_counter(), time.process_time()
     again = opened(tmp_store_path)
     took = min(time.perf_counter() - began, time.process_time() - cpu)
     assert len(again.orphaned) == 1000
     assert took < 1.0
+    assert again.balance(room_wallet("t", "main")) == 1000 * 100_000_000 - 100_000 * 100
+    orphan = again.run(again.orphaned[0])
+    assert orphan is not None
+    assert (orphan.cost, orphan.unpriced) == (100, 1)
     again.close()
 
 

@@ -8,6 +8,11 @@ CREATE OR REPLACE VIEW dv.my_runs AS SELECT * FROM dv.runs WHERE tenant_id = get
 CREATE OR REPLACE VIEW dv.my_causes AS SELECT * FROM dv.run_causes WHERE tenant_id = getvariable('dvergr_tenant');
 CREATE OR REPLACE VIEW dv.my_envelopes AS SELECT * FROM dv.envelopes WHERE tenant_id = getvariable('dvergr_tenant');
 CREATE OR REPLACE VIEW dv.my_members AS SELECT * FROM dv.members WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_profiles AS SELECT * FROM dv.profiles WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_transfers AS SELECT * FROM dv.transfers WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_spends AS SELECT * FROM dv.spends WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_tool_uses AS SELECT * FROM dv.tool_uses WHERE tenant_id = getvariable('dvergr_tenant');
+CREATE OR REPLACE VIEW dv.my_citations AS SELECT * FROM dv.citations WHERE tenant_id = getvariable('dvergr_tenant');
 CREATE OR REPLACE VIEW dv.my_attention AS SELECT * FROM dv.attention WHERE tenant_id = getvariable('dvergr_tenant');
 
 -- Rows as Python reads them: ids as text, and the `key` columns to search by, which reach the zone maps.
@@ -16,6 +21,7 @@ SELECT
     CAST(id AS VARCHAR) AS id, tenant_id, user_id, kind, room, actor, label, tags, CAST("trigger" AS VARCHAR) AS "trigger",
     CAST(parent AS VARCHAR) AS parent, status, reason, error, created_at, started_at, updated_at, ended_at, revision, boot_id,
     profile_id, profile_version, profile_hash, template_version, program_kind, steps, start_turn_count,
+    cost, unpriced,
     id AS key, "trigger" AS trigger_key, parent AS parent_key
 FROM dv.runs;
 CREATE OR REPLACE VIEW dv.my_run_rows AS SELECT * FROM dv.run_rows WHERE tenant_id = getvariable('dvergr_tenant');
@@ -35,6 +41,14 @@ SELECT
 FROM dv.attention;
 CREATE OR REPLACE VIEW dv.my_attention_rows AS
 SELECT * FROM dv.attention_rows WHERE tenant_id = getvariable('dvergr_tenant');
+
+CREATE OR REPLACE VIEW dv.spend_rows AS
+SELECT
+    CAST(id AS VARCHAR) AS id, tenant_id, user_id, room, CAST(run_id AS VARCHAR) AS run_id, actor, round, model, answered_as,
+    provider, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, is_measured, outcome, taken,
+    created_at, id AS key, run_id AS run_key
+FROM dv.spends;
+CREATE OR REPLACE VIEW dv.my_spend_rows AS SELECT * FROM dv.spend_rows WHERE tenant_id = getvariable('dvergr_tenant');
 
 -- One row per Run. `name` is what people call it, `took` its seconds so far or in all.
 CREATE OR REPLACE VIEW main.runs AS
@@ -65,8 +79,58 @@ SELECT
     profile_hash,
     template_version,
     program_kind,
-    start_turn_count
+    start_turn_count,
+    cost / 1e6 AS cost_usd,
+    unpriced
 FROM dv.my_runs;
+
+-- One row per move of money between wallets, and one per call of a model, from which nothing may have been taken.
+-- A room's wallet has an id of its own, that of a Run is the Run's.
+CREATE OR REPLACE VIEW dv.my_ledger_frame AS
+SELECT
+    CAST(coalesce(t.id, s.id) AS VARCHAR) AS id,
+    coalesce(t.created_at, s.created_at) AS created_at,
+    coalesce(t.kind, 'consume') AS kind,
+    coalesce(t.room, s.room) AS room,
+    CAST(coalesce(t.run_id, s.run_id) AS VARCHAR) AS run_id,
+    coalesce(s.actor, r.actor) AS actor,
+    CAST(t.source AS VARCHAR) AS source,
+    CAST(t.target AS VARCHAR) AS target,
+    coalesce(t.amount, 0) / 1e6 AS amount_usd,
+    s.model,
+    s.answered_as,
+    s.provider,
+    s.round,
+    s.input_tokens,
+    s.output_tokens,
+    s.cache_read_tokens,
+    s.cache_write_tokens,
+    s.cost / 1e6 AS cost_usd,
+    s.overrun / 1e6 AS overrun_usd,
+    CASE WHEN s.id IS NOT NULL THEN s.cost IS NOT NULL END AS is_priced,
+    s.is_measured,
+    s.outcome,
+    coalesce(t.user_id, s.user_id) AS user_id,
+    coalesce(t.id, s.id) AS key,
+    coalesce(t.run_id, s.run_id) AS run_key
+FROM dv.my_transfers AS t FULL JOIN dv.my_spends AS s ON s.id = t.id
+LEFT JOIN dv.my_runs AS r ON r.id = coalesce(t.run_id, s.run_id);
+CREATE OR REPLACE VIEW main.ledger AS SELECT * EXCLUDE (key, run_key) FROM dv.my_ledger_frame;
+
+-- One row per version of an agent's definition; `content` is all of it, as JSON.
+CREATE OR REPLACE VIEW main.profiles AS
+SELECT
+    id,
+    version,
+    version = max(version) OVER (PARTITION BY id) AS is_latest,
+    content ->> '$.model' AS model,
+    content ->> '$.instructions' AS instructions,
+    CAST(content -> '$.caps.budget' AS BIGINT) / 1e6 AS budget_usd,
+    hash,
+    content,
+    created_at,
+    user_id
+FROM dv.my_profiles;
 
 -- One row per message.
 CREATE OR REPLACE VIEW dv.my_message_frame AS
