@@ -16,7 +16,7 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.ids import Ids
 from dvergr_nb.records.message import Fact, Message
 from dvergr_nb.records.operation import Cite, Keep, Unit
-from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress
+from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress, Run
 from dvergr_nb.records.text import clipped, mended, shown
 from dvergr_nb.runtime.cancel import CancelToken
 from dvergr_nb.runtime.dials import Dials
@@ -84,6 +84,8 @@ class Reporter(Protocol):
 
     async def in_thread(self, work: Callable[[], Any]) -> Any: ...
 
+    def when_over(self, tell: Callable[[Run], object]) -> None: ...
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
@@ -126,6 +128,8 @@ class Context:
         self._recorded_at = float("-inf")
         self._recorded_label = ""
         self.token = token
+        self.cited: list[str] = []
+        """The ids of the chunks that this segment has cited, in order."""
 
     @property
     def run(self) -> LiveRun:
@@ -242,6 +246,10 @@ class Context:
         """The session's time."""
         return self._reporter.now()
 
+    def when_over(self, tell: Callable[[Run], object]) -> None:
+        """Has `tell` called with the row once this segment of the Run has ended or waits; on the loop, so it must be quick."""
+        self._reporter.when_over(tell)
+
     def cite(self, chunk_ids: str | Sequence[str] | Mapping[str, str], *, round: int | None = None) -> Recorded:  # noqa: A002  # as records name it
         """Notes that the work has used these chunks of text; a mapping is ids with titles. Kept with the Run, once a round."""
         from dvergr_nb.records.tool_use import Citation
@@ -265,6 +273,7 @@ class Context:
             )
             for chunk_id, title in titles.items()
         )
+        self.cited += [citation.chunk_id for citation in citations]
         return Recorded(self._reporter.noted(Cite(citations=citations)) if citations else None)
 
     def keep(self, *uses: ToolUse) -> Recorded:

@@ -362,6 +362,10 @@ class Entry(Accounts):
         if self.task is not None and self.begun and not self.in_worker:
             self.task.cancel(stop.why)
 
+    def when_over(self, tell: Callable[[Run], object]) -> None:
+        """Has `tell` called with the row as it stands once its end is known, or cannot be."""
+        self.handle.when_over(lambda: tell(self.row))
+
     def close_voice(self) -> None:
         """The last prints, and how many reports were dropped. After this the end may be written."""
         self.watch.stop()

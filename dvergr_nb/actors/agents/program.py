@@ -17,6 +17,7 @@ from pydantic_ai.messages import ModelMessage
 
 from dvergr_nb.actors.agents.instructions import instructions_of
 from dvergr_nb.actors.agents.rounds import ModelRounds
+from dvergr_nb.actors.agents.spans import TurnSpans
 from dvergr_nb.actors.models.resolving import Asked
 from dvergr_nb.actors.tools.tool import Tool
 from dvergr_nb.records.message import Message
@@ -59,6 +60,7 @@ class ModelProgram:
         skills = (*kit.profile.skills, *wanted.skills) if wanted.skills else kit.profile.skills
         tools = kit.tools(skills)
         agent = self._agent_for(skills, tools, wanted.output_type)
+        spans = TurnSpans(kit.profile, message, ctx)
         rounds = ModelRounds(
             agent=agent,
             profile=kit.profile,
@@ -67,9 +69,11 @@ class ModelProgram:
             message=message,
             before=await kit.conversation(message),
             ctx=ctx,
+            spans=spans,
         )
         try:
-            yield rounds
+            with spans.turn():
+                yield rounds
         finally:
             await rounds.close()
 
@@ -84,10 +88,12 @@ def agent_of(profile: Profile, skills: Sequence[Skill], tools: Mapping[str, Tool
     """The agent that pydantic-ai runs: instructions, declared tools, and the type of its output."""
     from dvergr_nb.actors.agents.declared import declared
 
-    return Agent(
+    agent = Agent[Any, Any](
         name=profile.id,
         instructions=instructions_of(profile, skills) or None,
         output_type=str if output_type is None else output_type,
         tools=[declared(tool) for tool in tools.values()],
         retries=profile.retries,
     )
+    agent.instrument = False  # spans are our own: those of pydantic-ai would tell the same again, with all that is said
+    return agent

@@ -15,6 +15,7 @@ from pydantic_graph import End as Ended
 from dvergr_nb.actors.agents.driver import Driver
 from dvergr_nb.actors.agents.history import prompt
 from dvergr_nb.actors.agents.listening import listen
+from dvergr_nb.actors.agents.spans import TurnSpans
 from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before
 from dvergr_nb.actors.models.resolving import Asked
 from dvergr_nb.actors.models.usage import usage_of
@@ -44,8 +45,10 @@ class ModelRounds:
         message: Message,
         before: Sequence[ModelMessage],
         ctx: Context,
+        spans: TurnSpans,
     ) -> None:
         self._agent, self._profile, self._tools, self._find, self._ctx = agent, profile, tools, asked, ctx
+        self._spans = spans
         self._settled: list[ModelMessage] = list(before)
         self._request: list[Part] = [prompt(message)]
         self._response: ModelResponse | None = None
@@ -64,11 +67,13 @@ class ModelRounds:
         """The model's answer. A provider that is busy is asked again, each time on record and paid."""
         if given.number >= self._max_steps:
             raise StepLimit(self._profile.id, self._max_steps)
-        self._given = given
+        self._given = given = self._spans.watched(given)
         self._request += [prompt(message) for message in given.folded]
         asked = await self._next_model()
         for attempt in range(self._profile.retries + 1):
-            problem = await self._tried(asked, given)
+            with self._spans.chat(asked, self._settings(None), given.number) as chat:
+                problem = await self._tried(asked, given)
+                chat.ended(problem, self._response)
             if problem is None:
                 return await self._answer()
             if attempt == self._profile.retries or not is_worth_another_try(problem):
@@ -107,8 +112,9 @@ class ModelRounds:
         """Sends the request within a run of the agent, and has the text shown as it comes."""
         is_fresh, self._is_fresh = self._is_fresh, False
         node = await _first_request(run) if is_fresh else ModelRequestNode(ModelRequest(parts=list(self._request)))
-        async with node.stream(run.ctx) as stream:
-            await listen(stream, given.say)
+        with self._spans.asking():
+            async with node.stream(run.ctx) as stream:
+                await listen(stream, given.say)
         called = await run.next(node)
         if not isinstance(called, CallToolsNode):
             raise TypeError(f"a model's answer is followed by its tools, not by {type(called).__name__}")
@@ -183,7 +189,7 @@ class ModelRounds:
 
     async def use(self, calls: tuple[ToolCall, ...], given: Round) -> End:
         """Uses them all at once; what they gave is part of the next request, in the order in which they were asked for."""
-        response = cast(ModelResponse, self._response)
+        given, response = self._spans.watched(given), cast(ModelResponse, self._response)
         parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
         uses = [asyncio.ensure_future(self._use(call, part.args or "", given)) for call, part in zip(calls, parts, strict=True)]
         try:
