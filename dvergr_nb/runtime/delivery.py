@@ -6,6 +6,7 @@ handed over a few participants at a time, so that a broadcast to hundreds does n
 
 from __future__ import annotations
 
+import contextvars
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -40,6 +41,8 @@ class Flight:
     runs: list[RunHandle] = field(default_factory=list)
     """The Runs it has caused or joined, once it has landed."""
     landed: Future[None] = field(default_factory=Future)
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    """Where it was sent: its Runs carry that, for instance the span of a trace."""
 
 
 class Delivery:
@@ -115,7 +118,7 @@ class Delivery:
 
     def _hand_over(self, flight: Flight, participant: Participant, arrival: Arrival) -> None:
         participant.coming -= 1
-        handle = participant.arrive(arrival)
+        handle = flight.context.run(participant.arrive, arrival)
         if handle is not None:
             flight.runs.append(handle)
 
