@@ -69,7 +69,7 @@ class CancelToken:
                 self._stop = stop
             hooks = list(self._hooks.values())
         for hook in hooks:
-            _run(hook)
+            run_hook(hook)
         return first
 
     def check(self) -> None:
@@ -94,7 +94,7 @@ class CancelToken:
             self._hooks[key] = hook
             late = self._stop is not None
         if late:
-            _run(hook)
+            run_hook(hook)
 
     def remove_hook(self, key: object) -> None:
         """Forgets the hook of that key, where there is one."""
@@ -127,8 +127,9 @@ def _outranks(new: Stop, old: Stop) -> bool:
     return old.after_step and not new.after_step
 
 
-def _run(hook: Hook) -> None:
+def run_hook(hook: Hook) -> None:
+    """Runs a hook. What it raises is logged."""
     try:
         hook()
     except BaseException:  # likewise somebody else's code, which may end neither the loop nor the request
-        log.exception("a cancel hook failed")
+        log.exception("a hook of a Run failed")

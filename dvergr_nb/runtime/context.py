@@ -80,6 +80,8 @@ class Reporter(Protocol):
 
     async def blob(self, data: bytes, media_type: str) -> Blob: ...
 
+    def at_end(self, hook: Callable[[], object]) -> None: ...
+
     def now(self) -> dt.datetime: ...
 
     async def in_thread(self, work: Callable[[], Any]) -> Any: ...
@@ -241,6 +243,10 @@ class Context:
     def wallet(self) -> RunWallet:
         """What the Run may spend and has spent."""
         return self._reporter.wallet
+
+    def at_end(self, hook: Callable[[], object]) -> None:
+        """Has `hook` run on the loop when the Run ends or waits, whatever its end."""
+        self._reporter.at_end(hook)
 
     def now(self) -> dt.datetime:
         """The session's time."""

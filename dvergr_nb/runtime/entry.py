@@ -24,7 +24,7 @@ from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.accounts import Accounts
 from dvergr_nb.runtime.body import Body, place_of
 from dvergr_nb.runtime.bus import Bus, Make
-from dvergr_nb.runtime.cancel import CancelToken, Stop
+from dvergr_nb.runtime.cancel import CancelToken, Hook, Stop, run_hook
 from dvergr_nb.runtime.dials import UNSET, Dials
 from dvergr_nb.runtime.family import Family
 from dvergr_nb.runtime.handle import RunHandle
@@ -366,9 +366,20 @@ class Entry(Accounts):
         """Has `tell` called with the row as it stands once its end is known, or cannot be."""
         self.handle.when_over(lambda: tell(self.row))
 
+    def at_end(self, hook: Hook) -> None:
+        """Has the hook run when the Run ends or waits."""
+        self._at_end.append(hook)
+
+    @functools.cached_property
+    def _at_end(self) -> list[Hook]:
+        """Made when it is asked for; few Runs have any."""
+        return []
+
     def close_voice(self) -> None:
         """The last prints, and how many reports were dropped. After this the end may be written."""
         self.watch.stop()
+        for hook in self._at_end:
+            run_hook(hook)
         self.prints.close()
         if self._dropped:
             self.tools.store.note(

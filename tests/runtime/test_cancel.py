@@ -129,7 +129,7 @@ async def test_hooks_run_on_every_request_the_event_comes_once_and_a_broken_hook
         await run.wait()
         assert called == [1, 1]
         assert told.types.count("run/cancel-requested") == 1
-        assert "a cancel hook failed" in caplog.text
+        assert "a hook of a Run failed" in caplog.text
 
 
 async def test_law_5_cancelling_is_sticky_before_the_body_exists(opened):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from dvergr_nb.records.operation import Cite, Keep, Unit
 from dvergr_nb.records.profile import OnToolError
 from dvergr_nb.records.tool_use import Blob, Citation, ToolUse
 from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.reply import Given
 from tests.actors.turns import Turn
 
 Arguments = str | Mapping[str, Any]
@@ -31,6 +32,7 @@ class Uses(Turn):
         self.told: list[str] = []
         self.kept: list[ToolUse] = []
         self.cited: list[Citation] = []
+        self.hooks: list[Callable[[], object]] = []
         self.blobs: dict[str, bytes] = {}
         self._calls = calls
         self._on_error = on_error
@@ -74,6 +76,18 @@ class Uses(Turn):
         sha256 = hashlib.sha256(data).hexdigest()
         self.blobs[sha256] = data
         return Blob(sha256=sha256, media_type=media_type, size=len(data))
+
+    def at_end(self, hook: Callable[[], object]) -> None:
+        """Keeps what is to run at the end."""
+        self.hooks.append(hook)
+
+    async def given(self) -> Given:
+        """What the turn comes to; then what is to run at its end has run."""
+        try:
+            return await super().given()
+        finally:
+            while self.hooks:
+                self.hooks.pop()()
 
     is_exhausted = False
     """As its own wallet."""

@@ -16,7 +16,7 @@ from dvergr_nb.actors.tools.tool import Rich, Tool, ToolFailed
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.profile import OnToolError
 from dvergr_nb.records.text import clipped, mended, shown
-from dvergr_nb.records.tool_use import ARGUMENTS_LIMIT, RESULT_LIMIT, ToolUse
+from dvergr_nb.records.tool_use import ARGUMENTS_LIMIT, RESULT_LIMIT, Blob, ToolUse
 from dvergr_nb.runtime.context import ROUND, Context
 from dvergr_nb.runtime.secrets import scrub
 from dvergr_nb.runtime.settle import described
@@ -78,7 +78,7 @@ async def _came_to(tool: Tool, arguments: str | Mapping[str, Any], ctx: Context)
             value = await tool.call(taken, ctx)
         return _Came(status="completed", told=await result.told(value, ctx))
     except ToolFailed as failure:
-        return _failed(failure.outcome, str(failure), failure)
+        return _failed(failure.outcome, str(failure), blobs=failure.blobs)
     except BaseException as problem:  # a tool's body: whatever it raises is told to its model
         if isinstance(problem, asyncio.CancelledError) and _is_stopped(ctx):
             raise
@@ -87,8 +87,7 @@ async def _came_to(tool: Tool, arguments: str | Mapping[str, Any], ctx: Context)
         return _failed(type(problem).__name__, described(problem), problem)
 
 
-def _failed(outcome: str, said: str, problem: BaseException | None = None) -> _Came:
-    blobs = problem.blobs if isinstance(problem, ToolFailed) else ()
+def _failed(outcome: str, said: str, problem: BaseException | None = None, *, blobs: tuple[Blob, ...] = ()) -> _Came:
     told = Rich(text=clipped(mended(scrub(said)), RESULT_LIMIT), blobs=blobs)
     return _Came(status="failed", told=told, outcome=clipped(outcome, NAME_LIMIT), problem=problem)
 

@@ -24,7 +24,7 @@ class Rich:
 
 
 class ToolFailed(Exception):
-    """Raised by a tool that has a sentence for its model; `outcome` is the word for the record."""
+    """Raised by a tool that has a sentence for its model, which is told it always; `outcome` is the word for the record."""
 
     def __init__(self, outcome: str, sentence: str, blobs: tuple[Blob, ...] = ()) -> None:
         super().__init__(sentence)
