@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -18,6 +18,8 @@ from dvergr_nb.records.run import Run
 from dvergr_nb.store import accounts, people, presence, reads
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dvergr_nb.records.money import Spend
     from dvergr_nb.records.profile import Profile
     from dvergr_nb.records.tool_use import Citation, ToolUse
@@ -119,3 +121,13 @@ class Lookups(ABC):
     def sql(self, query: str, parameters: people.Parameters = None, limit_s: float = people.LIMIT_S) -> people.Result:
         """Runs a person's SELECT over the views. Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`."""
         return self.read(lambda con: people.asked(con, query, parameters, limit_s))
+
+    def room_frames(self, room: str) -> Mapping[str, pd.DataFrame]:
+        """What happened in a room, by the names of the views, for `agents.query`."""
+        from dvergr_nb.store import frames
+
+        return {
+            "runs": frames.runs(self, room=room),
+            "messages": frames.messages(self, room=room),
+            "activity": frames.activity(self, room=room),
+        }
