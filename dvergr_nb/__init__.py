@@ -51,6 +51,7 @@ _HOMES: Final = {
     "Skill": "dvergr_nb.records.profile",
     "Withheld": "dvergr_nb.runtime.reply",
     "echo": "dvergr_nb.actors.echo",
+    "embedded_model": "dvergr_nb.actors.models.embedded",
     "join": "dvergr_nb.runtime.together",
     "race": "dvergr_nb.runtime.together",
     "scripted": "dvergr_nb.actors.scripted",
