@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import durable, live, loading, profiled, rooms, stored
+from tests.benchmarks import agents, durable, live, loading, profiled, rooms, stored
 from tests.benchmarks.table import Row, busy, printed
 
 ROOT: Final = Path(__file__).parents[2]
@@ -30,6 +30,8 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "broadcast": rooms.broadcast,
     "messages": rooms.messages,
     "members": rooms.members,
+    "rounds": agents.rounds,
+    "agents": agents.at_once,
 }
 
 NOTES: Final = """

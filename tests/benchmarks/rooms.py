@@ -30,7 +30,7 @@ def broadcast(folder: Path, _rounds: int) -> list[Row]:
             target="all answered",
             met=is_whole,
         ),
-        _lag(found),
+        lag_row(found),
         _memory(found),
     ]
 
@@ -46,7 +46,7 @@ def messages(folder: Path, _rounds: int) -> list[Row]:
             target="all, in order",
             met=found["in_order"] and found["runs"] == MESSAGES,
         ),
-        _lag(found),
+        lag_row(found),
         _memory(found),
     ]
 
@@ -65,7 +65,7 @@ def members(folder: Path, _rounds: int) -> list[Row]:
             what="  one of them answers; what is unanswered is looked up",
             ours=f"{figure(found['turn_s'] * 1e3)} ms; {figure(found['looked_s'] * 1e3)} ms",
         ),
-        _lag(found),
+        lag_row(found),
         _memory(found),
     ]
 
@@ -77,11 +77,12 @@ def _worked(folder: Path, way: str) -> Mapping[str, Any]:
     return found
 
 
-def _lag(found: Mapping[str, Any]) -> Row:
+def lag_row(found: Mapping[str, Any], what: str = "  loop lag p99") -> Row:
+    """How long the loop was held."""
     lag = [late * 1e3 for late in found["lag_s"]]
     late = percentile(lag, 0.99)
     return Row(
-        what="  loop lag p99",
+        what=what,
         ours=f"{figure(late)} ms (p50 {figure(percentile(lag, 0.5))}, longest {figure(max(lag))})",
         target=f"< {LAG_MS} ms",
         met=late < LAG_MS,
