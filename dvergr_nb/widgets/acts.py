@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,9 +14,10 @@ from dvergr_nb.records.wire import AskDetails, Cancel, Details, from_view
 from dvergr_nb.records.wire_room import FromRoomView, RoomAct
 from dvergr_nb.records.wire_timeline import milliseconds, timeline_wire
 from dvergr_nb.records.wire_use import AskReply, AskUse, ReplyTold, UseTold, reply_told, shown_pictures, use_told
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.widgets.feed import Feed
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 RunAct = Cancel | AskDetails | AskUse | AskReply
 Act = RunAct | RoomAct

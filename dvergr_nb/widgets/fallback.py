@@ -18,19 +18,37 @@ ERROR_LIMIT = 500
 
 def card_text(run: Run) -> str:
     """One line about a Run."""
-    return f"Run {short(run.id)}: {printable(run.name)}{printable(_state(run))}"
+    return f"Run {short(run.id)}: {printable(run.name)}{printable(_state(run))}{_money(run)}"
 
 
 def card_html(run: Run) -> str:
     """A paragraph about a Run, and its error where it failed."""
     kind = "job" if run.kind == RunKind.WORKFLOW else run.kind.replace("-", " ")
-    facts = f"{kind} of {run.actor}"
+    facts = f"{kind} of {run.actor}" + _profile(run)
     failed = run.error if run.status is RunStatus.FAILED else None
     error = f"<br><code>{escape(clipped(failed, ERROR_LIMIT))}</code>" if failed else ""
     return (
-        f"<p><bdi><strong>{escape(run.name)}</strong></bdi>{escape(_state(run))}"
+        f"<p><bdi><strong>{escape(run.name)}</strong></bdi>{escape(_state(run))}{escape(_money(run))}"
         f" <small><bdi>{escape(facts)}</bdi> · <code>{escape(short(run.id))}</code></small>{error}</p>"
     )
+
+
+def _money(run: Run) -> str:
+    """What it has cost, once it has ended; nothing for a Run that never called a model."""
+    if run.status not in ENDED or not (run.cost or run.unpriced):
+        return ""
+    from dvergr_nb.records.money import dollars  # most Runs call no model
+
+    if not run.cost:
+        return ", price unknown"
+    calls = f"{run.unpriced:,} call{'' if run.unpriced == 1 else 's'}"
+    return f", {dollars(run.cost)}" + (f" + {calls} of unknown price" if run.unpriced else "")
+
+
+def _profile(run: Run) -> str:
+    """Which version of which profile acted; known from the beginning."""
+    acted = run.provenance
+    return f", {acted.profile_id} v{acted.profile_version}" if acted.profile_id and acted.profile_version else ""
 
 
 def board_text(room: str) -> str:

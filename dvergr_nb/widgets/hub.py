@@ -27,9 +27,10 @@ from dvergr_nb.records.event import (
 )
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.run import LiveRun, Run
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.session import Session
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 Value = TypeVar("Value")
 Kind = TypeVar("Kind")

@@ -193,3 +193,13 @@ test('a board that holds only some of the Runs says which', () => {
   say({ ...patch([], 2), cut: true });
   assert.match(foot(), /^rows 1 to 14 of the newest 20, newest first/);
 });
+
+test('there is a column for cost from the moment any row has one, and then it stays', () => {
+  const { board, say, shown } = drawn(many(2));
+  assert.equal('money' in board.el.dataset, false);
+  say(patch([run(1, { cost: 42_000 })], 2));
+  assert.equal('money' in board.el.dataset, true);
+  assert.deepEqual(shown().map((row) => row.querySelector('.dvergr-cost')?.textContent), ['$0.042', '']);
+  say(patch([], 3, [run(1).id]));
+  assert.equal('money' in board.el.dataset, true);
+});

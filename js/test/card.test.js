@@ -62,14 +62,14 @@ test('seconds are counted here, without a message', () => {
 
 test('progress is a bar, a percentage and what is left', () => {
   const { find, text } = drawn({ progress: { label: 'Read 412 of 1,200 files', done: 412, total: 1200, fraction: 412 / 1200 } });
-  assert.equal(find('.dvergr-progress i').style.getPropertyValue('--done'), '34.333');
+  assert.equal(find('[role=progressbar] i').style.getPropertyValue('--done'), '34.333');
   assert.equal(text('.dvergr-step .dvergr-soft'), '34%, about 2m left');
   assert.equal(find('[role=progressbar]').getAttribute('aria-valuenow'), '412');
 });
 
 test('without a fraction there is no bar', () => {
   const { find } = drawn({ progress: { label: 'reading' } });
-  assert.equal(find('.dvergr-progress').hidden, true);
+  assert.equal(find('[role=progressbar]').hidden, true);
 });
 
 test('the line of news is there before there is news, so that the card does not grow', () => {
@@ -146,7 +146,7 @@ test('only the word of the state is read aloud by itself', () => {
 
 test('there is no button for what does not exist yet', () => {
   const { card } = drawn({ status: 'waiting', reason: 'approval' });
-  assert.deepEqual([...card.el.querySelectorAll('button')].map((node) => node.textContent), ['Cancel', 'Details']);
+  assert.deepEqual([...card.el.querySelectorAll('button')].filter((node) => !node.closest('[hidden]')).map((node) => node.textContent), ['Cancel', 'Details']);
 });
 
 test('details are asked for when they are opened, and drawn with the same in words', () => {
@@ -321,4 +321,145 @@ test('rounds are drawn with their numbers, and the legend names them', () => {
   const bars = [...shown.card.el.querySelectorAll('.dvergr-round')];
   assert.deepEqual(bars.map((bar) => [bar.textContent, bar.className]), [['1', 'dvergr-round'], ['2', 'dvergr-round dvergr-was-cut']]);
   assert.equal(shown.text('.dvergr-legend'), 'roundcut short');
+});
+
+test('the head says which tool is at work, and no longer when it has ended', () => {
+  const { model, row, find, text } = drawn({ ...TURN, doing: 'sql, read_file' });
+  assert.equal(text('.dvergr-doing'), 'uses sql, read_file');
+  const { doing, ...rest } = row;
+  assert.equal(doing, 'sql, read_file');
+  model.say(patch([rest], 2));
+  assert.equal(find('.dvergr-doing').hidden, true);
+});
+
+test('money stands in the head from the first call on, and turns to a warning in words', () => {
+  const { model, row, find, text } = drawn({ ...TURN, budget: 1_000_000, balance: 1_000_000 });
+  const money = find('.dvergr-money');
+  assert.equal(money.hidden, true);
+  model.say(patch([{ ...row, cost: 12_345, balance: 987_655 }], 2));
+  assert.deepEqual([money.hidden, text('.dvergr-money'), 'low' in money.dataset], [false, '$0.0123 of $1.00', false]);
+  assert.equal(find('.dvergr-money .dvergr-progress').getAttribute('aria-hidden'), 'true');
+  model.say(patch([{ ...row, cost: 800_000, unpriced: 1, balance: 200_000 }], 3));
+  assert.equal(text('.dvergr-money'), '$0.80 of $1.00 + 1 call of unknown price, 80% spent');
+  assert.equal('low' in money.dataset, true);
+});
+
+test('the facts begin with the version of the profile that acted', () => {
+  assert.match(drawn({ ...TURN, profile: 'researcher v3' }).text('.dvergr-facts') ?? '', /^researcher v3\u00a0· scripted/);
+});
+
+/** @param {ReturnType<typeof drawn>} shown */
+const more = (shown) => /** @type {HTMLButtonElement} */ (shown.find('.dvergr-more'));
+
+test('a short reply has no button, one with more lines than are seen opens in its own box', () => {
+  assert.equal(more(drawn({ ...TURN, status: 'completed', result: 'one' })).hidden, true);
+  const shown = drawn({ ...TURN, status: 'completed', result: 'one\ntwo\nthree\nfour' });
+  assert.equal(more(shown).textContent, 'Show all');
+  more(shown).click();
+  const reply = shown.find('.dvergr-reply');
+  assert.deepEqual([reply.dataset['open'], reply.tabIndex, reply.getAttribute('aria-label')], ['', 0, 'All of what researcher said']);
+  assert.equal(shown.model.sent.some((message) => message.type === 'reply'), false);
+  more(shown).click();
+  assert.equal('open' in reply.dataset, false);
+});
+
+test('a reply that came as its beginning is asked for once, and shown as text', () => {
+  const shown = drawn({ ...TURN, status: 'completed', result: 'begin…', length: 60_000 });
+  const asked = () => shown.model.sent.filter((message) => message.type === 'reply');
+  assert.equal(more(shown).textContent, 'Show all, 60,000 characters');
+  more(shown).click();
+  const { id, run_id: runId } = asked()[0];
+  assert.equal(runId, shown.row.id);
+  shown.model.say({ type: 'reply', id, run_id: runId, at: 1, text: '<b>begin</b> and end', cut: true });
+  assert.equal(shown.text('.dvergr-reply'), '<b>begin</b> and end');
+  assert.match(shown.text('.dvergr-slot') ?? '', /The first 20 characters; the rest is in the store\./);
+  more(shown).click();
+  assert.equal(shown.text('.dvergr-reply'), 'begin…');
+  more(shown).click();
+  assert.equal(asked().length, 1);
+});
+
+test('a reply that cannot be read says why', () => {
+  const shown = drawn({ ...TURN, status: 'completed', result: 'begin…', length: 60_000 });
+  more(shown).click();
+  const { id } = shown.model.sent.find((message) => message.type === 'reply');
+  shown.model.say({ type: 'ack', id, at: 1, outcome: 'failed', error: 'StoreLost: no' });
+  assert.match(shown.text('.dvergr-slot') ?? '', /begin….*The rest could not be read: StoreLost: no\./);
+});
+
+const USED = {
+  ...TIMELINE,
+  entries: [
+    { key: 'round', who: 'round 1', at: 0, text: 'big, 100 tokens in, 7 out', took: 2, cost: 6100, more: 'big: $0.0061' },
+    { key: 'use-1', who: 'sql', at: 1, text: 'completed', took: 0.5, use: true },
+    { key: 'use-2', who: 'sql', at: 2, text: 'failed, NoColumn', took: 0.5, use: true, tone: 'bad', cost: 5000, unpriced: true },
+    { key: 'use-3', who: 'round 2', at: 3, text: 'big', unpriced: true },
+  ],
+};
+
+/** @param {ReturnType<typeof drawn>} shown */
+const usesOf = (shown) => /** @type {HTMLButtonElement[]} */ ([...shown.card.el.querySelectorAll('.dvergr-log button')]).filter((node) => node.title);
+
+test('what an entry has cost stands in a column of its own, only where there is any', () => {
+  const shown = drawn(TURN);
+  opened(shown, USED);
+  const costs = [...shown.card.el.querySelectorAll('.dvergr-log > li > .dvergr-cost')].map((node) => node.textContent);
+  assert.deepEqual(costs, ['$0.0061', '', '$0.0050+', 'unknown']);
+  assert.equal(shown.find('.dvergr-log').classList.contains('dvergr-paid'), true);
+  opened(shown);
+  assert.equal(shown.find('.dvergr-log').classList.contains('dvergr-paid'), false);
+});
+
+test('arguments and result are asked for when they are opened, and for that call alone', () => {
+  const shown = drawn(TURN);
+  opened(shown, USED);
+  const asked = () => shown.model.sent.filter((message) => message.type === 'use');
+  assert.equal(asked().length, 0);
+  const button = usesOf(shown)[1];
+  assert.ok(button);
+  assert.equal(button.getAttribute('aria-label'), 'sql: arguments and result');
+  button.click();
+  assert.deepEqual(asked().map((message) => [message.run_id, message.use_id]), [[shown.row.id, 'use-2']]);
+  assert.equal(shown.text('.dvergr-use'), 'Reading arguments and result.');
+  shown.model.say({ type: 'use', id: asked()[0].id, run_id: shown.row.id, use_id: 'use-2', at: 1, arguments: '{"q": "<b>"}', result: '', cut: ['arguments'] });
+  assert.equal(shown.text('.dvergr-use pre'), '{"q": "<b>"}');
+  assert.match(shown.text('.dvergr-use') ?? '', /Arguments, the first 12 characters.*Result: none/);
+  opened(shown, USED);
+  assert.equal(shown.text('.dvergr-use pre'), '{"q": "<b>"}');
+  usesOf(shown)[1]?.click();
+  assert.equal(shown.find('.dvergr-use'), null);
+});
+
+test('a call of which nothing was kept says so', () => {
+  const shown = drawn(TURN);
+  opened(shown, USED);
+  usesOf(shown)[0]?.click();
+  const { id } = shown.model.sent.find((message) => message.type === 'use');
+  shown.model.say({ type: 'ack', id, at: 1, outcome: 'failed', error: 'nothing was kept of this call' });
+  assert.equal(shown.text('.dvergr-use'), 'Not there: nothing was kept of this call.');
+});
+
+test('a picture is drawn only from a data URL of four types, everything else is a type and a size', () => {
+  const shown = drawn(TURN);
+  opened(shown, USED);
+  usesOf(shown)[0]?.click();
+  const { id } = shown.model.sent.find((message) => message.type === 'use');
+  const pictures = ['data:image/png;base64,AAAA', 'data:image/svg+xml;base64,AAAA', 'data:text/html;base64,AAAA', 'https://there/x.png', 'data:image/png;base64,AA"onerror="x'];
+  const blobs = [...pictures.map((picture) => ({ media_type: 'image/png', size: 12_345, picture })), { media_type: 'text/html', size: 5 }];
+  shown.model.say({ type: 'use', id, run_id: shown.row.id, use_id: 'use-1', at: 1, arguments: '{}', result: 'ok', blobs });
+  const drawnOnes = [...shown.card.el.querySelectorAll('img')];
+  assert.deepEqual(drawnOnes.map((node) => [node.getAttribute('src'), node.alt]), [['data:image/png;base64,AAAA', 'Picture that sql, 1 gave']]);
+  const captions = [...shown.card.el.querySelectorAll('figcaption')].map((node) => node.textContent);
+  assert.deepEqual(captions.slice(-2), ['image/png, 12 kB', 'text/html, 5 bytes']);
+  const [first] = drawnOnes;
+  first?.dispatchEvent(new Event('error'));
+  assert.match(shown.text('.dvergr-use') ?? '', /This picture cannot be drawn\./);
+});
+
+test('where the kernel is gone, arguments are not waited for', () => {
+  const shown = drawn(TURN);
+  opened(shown, USED);
+  shown.model.isDead = true;
+  usesOf(shown)[0]?.click();
+  assert.match(shown.text('.dvergr-use') ?? '', /The kernel is gone/);
 });

@@ -464,3 +464,9 @@ test('only words of states and the answer to a message are read aloud by themsel
   const live = all('[aria-live=polite]').map((node) => node.className);
   assert.deepEqual(live, ['dvergr-word', 'dvergr-word', 'dvergr-word', 'dvergr-ack']);
 });
+
+test('a turn says which tool is at work and what it has cost', () => {
+  const { all } = drawn({ said: [said(1)] }, [turn(1, 1, { doing: 'sql', cost: 800_000, budget: 1_000_000, balance: 200_000 })]);
+  assert.deepEqual(all('.dvergr-doing').map((node) => node.textContent), ['uses sql']);
+  assert.deepEqual(all('.dvergr-low').map((node) => node.textContent), ['$0.80 of $1.00, 80% spent']);
+});

@@ -8,8 +8,10 @@ from typing import Any
 from dvergr_nb.clock import SystemClock
 from dvergr_nb.ids import BootId, SystemIds
 from dvergr_nb.records.message import ACTIVITY, RUNS, Fact, Message
+from dvergr_nb.records.money import Spend, Usage
 from dvergr_nb.records.run import Run, RunStatus
-from dvergr_nb.records.timeline import HEAD_ITEMS, TAIL_ITEMS, Lane, Timeline, timeline
+from dvergr_nb.records.timeline import HEAD_ITEMS, TAIL_ITEMS, Entry, Lane, Timeline, timeline
+from dvergr_nb.records.tool_use import Citation
 
 IDS = SystemIds(SystemClock())
 START = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
@@ -246,3 +248,114 @@ def test_the_reply_of_a_turn_is_its_result_and_what_its_actor_said() -> None:
         "the answer\nin full",
     )
     assert drawn.activities == 0
+
+
+def spent(seconds: float, number: int = 0, **usage: Any) -> Spend:
+    known: dict[str, Any] = {"model": "big", "input_tokens": 4_112, "output_tokens": 188, "cost": 6_100}
+    return Spend(
+        id=IDS.message(),
+        tenant_id="t",
+        user_id="u",
+        room="main",
+        run_id=RUN.id,
+        actor="dvergr",
+        round=number,
+        usage=Usage(**known | usage),
+        at=after(seconds),
+    )
+
+
+def whole_round(first: float, last: float, number: int = 1, *others: Fact, **end: Any) -> Message:
+    name = f"round {number}"
+    facts = (
+        fact(first, "begin", name, "scripted", kind="round"),
+        *others,
+        fact(last, "end", name, "scripted", kind="round", **{"status": "completed"} | end),
+    )
+    return said(last, facts=facts)
+
+
+def entry(drawn: Timeline, who: str) -> Entry:
+    return next(each for each in drawn.entries if each.who == who)
+
+
+def test_a_round_says_which_model_answered_and_what_it_took() -> None:
+    told = entry(timeline(ended(9), [whole_round(1, 3)], after(9), spends=[spent(3)]), "round 1")
+    assert (told.text, told.cost, told.is_unpriced) == ("big, 4,112 tokens in, 188 out", 6_100, False)
+    assert told.more == "big, 4,112 tokens in, 188 out, $0.0061, completed"
+
+
+def test_a_round_without_calls_is_said_as_before() -> None:
+    told = entry(timeline(ended(9), [whole_round(1, 3)], after(9)), "round 1")
+    assert (told.text, told.cost, told.more) == ("scripted, completed", None, "")
+
+
+def test_the_calls_of_a_round_are_summed_and_told_one_by_one() -> None:
+    failed = spent(2, outcome="ModelBusy", is_measured=False, cost=None, input_tokens=0, output_tokens=0)
+    other = spent(3, model="small", answered_as="small-2", provider="local", cache_read_tokens=4_000)
+    told = entry(timeline(ended(9), [whole_round(1, 3)], after(9), spends=[failed, other]), "round 1")
+    assert told.text == "big, small, 2 calls, 4,112 tokens in, 188 out"
+    assert (told.cost, told.is_unpriced) == (6_100, True)
+    assert told.more.splitlines() == [
+        "big, usage unknown, price unknown, ModelBusy",
+        "small of local, answered as small-2, 4,112 tokens in, 188 out, 4,000 read from a cache, $0.0061, completed",
+    ]
+
+
+def test_a_round_that_was_cut_says_so_beside_what_it_cost() -> None:
+    drawn = timeline(ended(9), [whole_round(1, 3, status="cut")], after(9), spends=[spent(3)])
+    assert entry(drawn, "round 1").text == "big, cut short, 4,112 tokens in, 188 out"
+
+
+def test_a_call_whose_round_is_not_on_record_yet_is_a_tick_of_its_model() -> None:
+    drawn = timeline(RUN, [whole_round(1, 3)], after(9), spends=[spent(3), spent(5, 1)])
+    assert (entry(drawn, "round 2").at, entry(drawn, "round 2").cost) == (5, 6_100)
+    assert [mark.shape for mark in lane(drawn, "big").marks] == ["tick"]
+
+
+def test_a_retry_is_an_entry_of_its_own_and_the_round_is_whole() -> None:
+    retry = fact(2, "retry", "round 1", "scripted", kind="round", status="noted", outcome="ModelBusy")
+    drawn = timeline(ended(9), [whole_round(1, 4, 1, retry)], after(9))
+    assert [(mark.shape, mark.at, mark.took) for mark in lane(drawn, "scripted").marks] == [("round", 1, 3)]
+    assert (entry(drawn, "retry").text, entry(drawn, "retry").at) == ("ModelBusy, in round 1", 2)
+
+
+def test_a_retry_does_not_end_the_round_of_a_run_that_lives() -> None:
+    begun = fact(1, "begin", "round 1", "scripted", kind="round")
+    retry = fact(2, "retry", "round 1", "scripted", kind="round", status="noted", outcome="ModelBusy")
+    drawn = timeline(RUN, [said(2, facts=(begun, retry))], after(9))
+    assert entry(drawn, "round 1").goes_on
+
+
+def test_a_notice_about_the_budget_is_told_in_its_own_words() -> None:
+    notice = fact(2, "notice", kind="budget", tool_name=None, outcome="75")
+    spent_all = fact(3, "exhaust", kind="budget", tool_name=None, outcome="blocked")
+    messages = [
+        said(2, "75 % of the budget is spent, $0.75 of $1.00", kind="budget", facts=(notice,)),
+        said(3, "the budget of $1 is spent", kind="budget", facts=(spent_all,)),
+    ]
+    told = [each for each in timeline(ended(9), messages, after(9)).entries if each.who == "budget"]
+    assert [(each.text, each.tone) for each in told] == [
+        ("75 % of the budget is spent, $0.75 of $1.00", ""),
+        ("the budget of $1 is spent", "bad"),
+    ]
+
+
+def test_chunks_that_were_cited_are_named_by_title_and_open_to_their_ids() -> None:
+    def cited(seconds: float, chunk: str, title: str = "", number: int = 0) -> Citation:
+        ids = {"tenant_id": "t", "room": "main", "run_id": RUN.id}
+        return Citation(**ids, round=number, chunk_id=chunk, title=title, at=after(seconds))  # type: ignore[arg-type]
+
+    drawn = timeline(ended(9), [], after(9), citations=[cited(1, "c1", "Refunds"), cited(1, "c2"), cited(4, "c9", "Plans", 1)])
+    told = [each for each in drawn.entries if each.who == "cited"]
+    assert [(each.at, each.text, each.more) for each in told] == [
+        (1, "Refunds, c2", "c1  Refunds\nc2"),
+        (4, "Plans", "c9  Plans"),
+    ]
+
+
+def test_a_use_of_a_tool_can_be_asked_for_by_the_fact_it_began_with() -> None:
+    began = fact(1, "invoke", "call 1")
+    messages = [said(4, facts=(began, fact(4, "fail", "call 1", status="failed", outcome="NoColumn")))]
+    told = entry(timeline(ended(9), messages, after(9)), "sql")
+    assert (told.key, told.is_use, told.text, told.took) == (began.id, True, "failed, NoColumn", 3)

@@ -86,6 +86,9 @@ def test_a_run_that_waits_took_until_it_stopped() -> None:
         {"type": "resync"},
         {"type": "resync", "have": "1"},
         {"type": "delete", "id": "a", "run_id": "r"},
+        {"type": "use", "id": "a", "run_id": "r"},
+        {"type": "use", "id": "a", "run_id": "r", "use_id": "x" * 65},
+        {"type": "reply", "id": "a"},
     ],
     ids=repr,
 )
@@ -98,6 +101,9 @@ def test_what_a_view_may_say_is_taken_without_what_else_it_holds() -> None:
     assert from_view({"type": "details", "id": "a", "run_id": "r"}) == {"type": "details", "id": "a", "run_id": "r"}
     assert from_view({"type": "resync", "have": -1}) == {"type": "resync", "have": -1}
     assert from_view({"type": "ping"}) == {"type": "ping"}
+    use = {"type": "use", "id": "a", "run_id": "r", "use_id": "u"}
+    assert from_view(use | {"x": 1}) == use
+    assert from_view({"type": "reply", "id": "a", "run_id": "r", "x": 1}) == {"type": "reply", "id": "a", "run_id": "r"}
 
 
 def test_a_turn_shows_the_end_of_what_it_streams() -> None:
@@ -132,3 +138,28 @@ def test_only_a_turn_that_is_known_to_have_completed_without_a_reply_is_mute() -
     )
     assert [wire.get("mute") for wire in known] == [None] * 3
     assert "mute" not in row(made(status=RunStatus.COMPLETED, kind="workflow"), activities=0)
+
+
+def test_a_row_says_what_was_spent_and_of_what() -> None:
+    wire = row(made(LiveRun, cost=12_345, unpriced=2, budget=1_000_000, balance=987_655))
+    assert (wire["cost"], wire["unpriced"], wire["budget"], wire["balance"]) == (12_345, 2, 1_000_000, 987_655)
+
+
+def test_what_came_back_at_the_end_is_no_balance_any_more() -> None:
+    wire = row(made(LiveRun, status=RunStatus.COMPLETED, ended_at=NOW, cost=5, budget=1_000_000, balance=0))
+    assert (wire["budget"], "balance" in wire) == (1_000_000, False)
+
+
+def test_a_row_says_which_version_of_which_profile_acted() -> None:
+    assert row(made(provenance=Provenance(profile_id="researcher", profile_version=3)))["profile"] == "researcher v3"
+    assert "profile" not in row(made(provenance=Provenance(profile_id="researcher")))
+
+
+def test_the_tools_at_work_are_named_and_clipped() -> None:
+    assert row(made(LiveRun, doing="sql"))["doing"] == "sql"
+    assert len(row(made(LiveRun, doing="x" * 9_999))["doing"]) == 100
+
+
+def test_a_result_that_is_cut_says_how_long_it_is() -> None:
+    assert row(made(), result="x" * 5_000)["length"] == 5_000
+    assert "length" not in row(made(), result="short")

@@ -7,10 +7,10 @@ import sys
 import types
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from dvergr_nb.records import wire, wire_room
+from dvergr_nb.records import wire, wire_room, wire_timeline, wire_use
 
 HEAD = """\
-// Made from dvergr_nb/records/wire.py and wire_room.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
+// Made from dvergr_nb/records/wire*.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
 // Times are milliseconds since 1970; offsets and lengths are seconds.
 """
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
@@ -19,7 +19,7 @@ UNIONS = ("FromPython", "FromView", "FromRoom", "RoomAct", "FromRoomView")
 
 def as_typescript() -> str:
     """The whole declaration file."""
-    known = {**vars(wire), **vars(wire_room)}
+    known = {**vars(wire_timeline), **vars(wire_use), **vars(wire), **vars(wire_room)}
     shapes = [value for value in known.values() if is_typeddict(value)]
     unions = [f"export type {name} = {_type(known[name])};\n" for name in UNIONS]
     return "\n".join([HEAD, *(_interface(shape) for shape in shapes), *unions])
@@ -44,7 +44,8 @@ def _type(hint: Any) -> str:
         case origin if origin is Literal:
             return " | ".join(f"'{value}'" for value in get_args(hint))
         case origin if origin is list:
-            return f"{_type(get_args(hint)[0])}[]"
+            each = _type(get_args(hint)[0])
+            return f"({each})[]" if " | " in each else f"{each}[]"
         case origin if origin in (Union, types.UnionType):
             return " | ".join(_type(each) for each in get_args(hint))
         case _:

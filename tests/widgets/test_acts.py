@@ -8,7 +8,9 @@ import pytest
 
 from dvergr_nb.ids import RunId
 from dvergr_nb.records.run import Run
+from dvergr_nb.records.tool_use import ToolUse
 from dvergr_nb.records.wire import AskDetails, Cancel, Resync
+from dvergr_nb.records.wire_use import AskReply, AskUse
 from dvergr_nb.session import Session
 from dvergr_nb.widgets.acts import Acts
 from tests.widgets.told import Gate, Told, feed_of
@@ -117,3 +119,78 @@ async def test_a_cancel_that_needs_the_store_does_not_hold_the_loop() -> None:
         acts.do(Cancel(type="cancel", id="press", run_id=run.id))
         await told.until(lambda: told.of("ack"))
         assert (told.of("ack")[0]["outcome"], asked_in) == ("over", [False])
+
+
+ARGUMENTS = '{"of": "sales"}'  # not in the body, whose source is the message that causes its Run
+PIXEL = b"\x89PNG\r\n\x1a\n not much of a picture"
+
+
+async def uses_a_tool(ctx: Any) -> None:
+    """Does by hand what a model's turn does: a fact, and apart from it what the tool was given and gave."""
+    invoked = ctx.fact(kind="tool", verb="invoke", tool_name="plot", tool_use_id="call 1")
+    await ctx.report("plot", [invoked])
+    picture, page = await ctx.blob(PIXEL, "image/png"), await ctx.blob(b"<script>", "text/html")
+    await ctx.keep(
+        ToolUse(
+            id=invoked.id,
+            tenant_id=ctx.run.tenant_id,
+            room=ctx.run.room,
+            run_id=ctx.run.id,
+            round=0,
+            name="plot",
+            tool_use_id="call 1",
+            arguments=ARGUMENTS,
+            result="a picture",
+            status="completed",
+            blobs=(picture, page),
+            started_at=invoked.at,
+            ended_at=invoked.at,
+        )
+    )
+    ctx.reply("line\n" * 5_000)
+
+
+async def test_arguments_and_result_are_told_to_who_asks_for_that_use_and_to_nobody_before() -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        acts = Acts(feed_of(here, told))
+        run = await here.job(uses_a_tool, label="x").wait()
+        await told.until(lambda: told.rows().get("x", {}).get("status") == "completed")
+        acts.do(AskDetails(type="details", id="look", run_id=run.id))
+        await told.until(lambda: told.of("details"))
+        (entry,) = [each for each in told.of("details")[0]["timeline"]["entries"] if each.get("use")]
+        assert "sales" not in str(told.messages)
+        for _ in range(2):
+            acts.do(AskUse(type="use", id="press", run_id=run.id, use_id=entry["key"]))
+        acts.do(AskUse(type="use", id="other", run_id=run.id, use_id=here.ids.message()))
+        await told.until(lambda: told.of("use") and told.of("ack"))
+        (answer,) = told.of("use")
+        assert (answer["arguments"], answer["result"]) == (ARGUMENTS, "a picture")
+        assert [(each["media_type"], each["size"]) for each in answer["blobs"]] == [("image/png", len(PIXEL)), ("text/html", 8)]
+        assert ["picture" in each for each in answer["blobs"]] == [True, False]
+        assert [(ack["id"], ack["error"]) for ack in told.of("ack")] == [("other", "nothing was kept of this call")]
+
+
+async def test_all_of_a_long_reply_is_told_on_demand() -> None:
+    with Session(":memory:") as here:
+        told = Told()
+        acts = Acts(feed_of(here, told))
+        run = await here.job(uses_a_tool, label="x").wait()
+        silent = await here.job(lambda: None, label="silent").wait()
+        await told.until(lambda: [row["status"] for row in told.runs()] == ["completed"] * 2)
+        acts.do(AskReply(type="reply", id="press", run_id=run.id))
+        acts.do(AskReply(type="reply", id="none", run_id=silent.id))
+        await told.until(lambda: told.of("reply") and told.of("ack"))
+        assert told.of("reply")[0]["text"].count("line") == 2_000
+        assert told.of("reply")[0]["cut"] is True
+        assert [(ack["id"], ack["error"]) for ack in told.of("ack")] == [("none", "it has no reply")]
+
+
+async def test_a_use_of_a_run_that_the_view_does_not_show_is_not_told() -> None:
+    with Session(":memory:") as here:
+        run = await here.job(uses_a_tool, label="x", room="other").wait()
+        told = Told()
+        Acts(feed_of(here, told, room="mine")).do(
+            AskUse(type="use", id="press", run_id=run.id, use_id=here.tool_uses(run)[0].id)
+        )
+        assert told.of("ack")[-1]["outcome"] == "unknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import json
 import subprocess
@@ -13,8 +14,12 @@ from typing import Any
 import pytest
 
 import dvergr_nb as d
+from dvergr_nb.clock import SystemClock
 from dvergr_nb.errors import BadInput, NoSuchRun
+from dvergr_nb.ids import SystemIds
+from dvergr_nb.records.run import Provenance, Run, RunStatus
 from dvergr_nb.session import Session
+from dvergr_nb.widgets import fallback
 from dvergr_nb.widgets._base import VIEW_MIME
 from dvergr_nb.widgets.display import RunDisplay
 from dvergr_nb.widgets.room_view import RoomView
@@ -220,3 +225,38 @@ async def test_a_message_that_is_not_known_is_logged_and_does_nothing(caplog: py
         board = RunBoard(here)
         board._on_view_message(board, {"type": "launch", "id": "1"}, [])
         assert "not known" in caplog.text
+
+
+def ended_run(**fields: Any) -> Run:
+    now = SystemClock().now()
+    ids = SystemIds(SystemClock())
+    known: dict[str, Any] = {"id": ids.run(), "tenant_id": "t", "user_id": "u", "room": "main", "actor": "ann"}
+    times = {"created_at": now, "started_at": now, "updated_at": now, "ended_at": now}
+    known |= times | {"trigger": ids.message(), "boot_id": ids.message(), "status": RunStatus.COMPLETED}
+    return Run(**known | fields)
+
+
+def test_what_stands_in_for_a_card_says_what_was_spent_once_it_has_ended() -> None:
+    texts = [
+        fallback.card_text(ended_run(**each))
+        for each in ({}, {"cost": 12_345}, {"unpriced": 1}, {"cost": 20_000, "unpriced": 2})
+    ]
+    assert [text.partition("completed")[2] for text in texts] == [
+        "",
+        ", $0.0123",
+        ", price unknown",
+        ", $0.02 + 2 calls of unknown price",
+    ]
+    assert ", $0.0123" in fallback.card_html(ended_run(cost=12_345))
+
+
+def test_what_stands_in_for_a_card_is_constant_while_money_is_spent() -> None:
+    lives: dict[str, Any] = {"status": RunStatus.RUNNING, "ended_at": None}
+    run = ended_run(**lives)
+    assert fallback.card_text(dataclasses.replace(run, cost=5, unpriced=1)) == fallback.card_text(run)
+    assert fallback.card_html(dataclasses.replace(run, cost=5, unpriced=1)) == fallback.card_html(run)
+
+
+def test_what_stands_in_for_a_card_names_the_version_of_the_profile() -> None:
+    run = ended_run(provenance=Provenance(profile_id="researcher", profile_version=3))
+    assert "researcher v3" in fallback.card_html(run)

@@ -27,6 +27,7 @@ function clock(milliseconds) {
   const at = new Date(milliseconds);
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
+var percent = (fraction) => `${fraction >= 1 ? 100 : Math.min(99, Math.round(fraction * 100))}%`;
 var grouped = new Intl.NumberFormat("en-US");
 var count = (value) => grouped.format(value);
 var some = (value, word2) => `${count(value)} ${word2}${value === 1 ? "" : "s"}`;
@@ -243,6 +244,8 @@ var Link = class {
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case "whole":
+      case "use":
+      case "reply":
       case "ack":
         return this.#answer(message);
     }
@@ -273,7 +276,7 @@ var Link = class {
   #answer(message) {
     const answered2 = this.#answers.get(message.id);
     this.#answers.delete(message.id);
-    if (answered2 || message.type === "whole") return answered2?.(message);
+    if (answered2 || message.type !== "ack") return answered2?.(message);
     const act = this.#acts.get(message.id);
     if (act === void 0) return;
     this.#acts.delete(message.id);
@@ -543,6 +546,31 @@ var Order = class {
     return [...before, ...standing, ...sorted.filter((id, index) => !here.has(id) && index > first)];
   }
 };
+
+// src/shared/money.js
+var MICRO = 1e6;
+var LOW = 0.75;
+function dollars(amount) {
+  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : 4;
+  return `$${(amount / MICRO).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+function gone({ budget, balance, cost = 0, ...row }) {
+  if (!budget) return null;
+  return (isLive(
+    /** @type {RunRow} */
+    row
+  ) && balance !== void 0 ? budget - balance : cost) / budget;
+}
+function spent(row) {
+  const { cost = 0, unpriced = 0, budget } = row;
+  if (!cost && !unpriced) return { amount: "", rest: "", share: null, isLow: false };
+  const share = gone(row);
+  const isLow = share !== null && share >= LOW;
+  const of = cost && budget ? ` of ${dollars(budget)}` : "";
+  const others = cost && unpriced ? ` + ${some(unpriced, "call")} of unknown price` : "";
+  const left = isLow ? share >= 1 ? ", all spent" : `, ${percent(share)} spent` : "";
+  return { amount: cost ? dollars(cost) : "price unknown", rest: of + others + left, share, isLow };
+}
 
 // src/shared/stream.js
 var KEPT = 4;
@@ -892,6 +920,8 @@ var Line2 = class {
   #who = make("span", { class: "dvergr-cut dvergr-soft" });
   #word = make("span", { class: "dvergr-word" });
   #took = make("span", { class: "dvergr-soft" });
+  #money = make("span", { class: "dvergr-soft" });
+  #doing = make("span", { class: "dvergr-doing dvergr-cut" });
   #note = make("span", { class: "dvergr-cut" });
   #stream = new Stream();
   #leave;
@@ -905,7 +935,7 @@ var Line2 = class {
   constructor(cancel, leave2, signal) {
     this.#leave = leave2;
     this.cancel = button("Cancel", "dvergr-quiet", cancel, signal);
-    const news = make("span", { class: "dvergr-news" }, this.#word, this.#took, this.#note, this.cancel);
+    const news = make("span", { class: "dvergr-news" }, this.#word, this.#took, this.#money, this.#doing, this.#note, this.cancel);
     this.el = make("div", { class: "dvergr-turn" }, shape(), this.#who, make("div", { class: "dvergr-body" }, news, this.#stream.el));
   }
   /**
@@ -926,6 +956,12 @@ var Line2 = class {
     say(this.#note, note);
     this.#note.hidden = !note;
     attribute(this.#note, "class", `dvergr-cut ${error ? "dvergr-bad" : "dvergr-soft"}`);
+    const { amount, rest, isLow } = spent(row);
+    say(this.#money, amount + rest);
+    this.#money.hidden = !amount;
+    attribute(this.#money, "class", isLow ? "dvergr-low" : "dvergr-soft");
+    say(this.#doing, isLive(row) && row.doing ? `uses ${row.doing}` : "");
+    this.#doing.hidden = !this.#doing.textContent;
     this.#stream.draw(isLive(row) ? row.said ?? "" : void 0, link.presence === "live");
     this.#drawCancel(row, link);
     this.#row = row;

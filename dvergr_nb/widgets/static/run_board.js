@@ -99,8 +99,8 @@ function mark(seconds) {
   if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1e3)}ms`;
   if (seconds < 60) return `${Math.round(seconds * 10) / 10}s`;
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds % 3600 / 60), Math.round(seconds % 60)];
-  const parts = [hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`].filter(Boolean);
-  return parts.join(" ");
+  const parts2 = [hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`].filter(Boolean);
+  return parts2.join(" ");
 }
 var STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
 function marks(span) {
@@ -112,6 +112,10 @@ var percent = (fraction) => `${fraction >= 1 ? 100 : Math.min(99, Math.round(fra
 var grouped = new Intl.NumberFormat("en-US");
 var count = (value) => grouped.format(value);
 var some = (value, word2) => `${count(value)} ${word2}${value === 1 ? "" : "s"}`;
+function size(bytes) {
+  if (bytes < 1e3) return some(bytes, "byte");
+  return bytes < 999500 ? `${count(Math.round(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e5) / 10)} MB`;
+}
 
 // src/shared/status.js
 var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
@@ -339,6 +343,8 @@ var Link = class {
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case "whole":
+      case "use":
+      case "reply":
       case "ack":
         return this.#answer(message);
     }
@@ -369,7 +375,7 @@ var Link = class {
   #answer(message) {
     const answered = this.#answers.get(message.id);
     this.#answers.delete(message.id);
-    if (answered || message.type === "whole") return answered?.(message);
+    if (answered || message.type !== "ack") return answered?.(message);
     const act = this.#acts.get(message.id);
     if (act === void 0) return;
     this.#acts.delete(message.id);
@@ -484,6 +490,128 @@ function show(link, model, el, draw, signal) {
   }, signal);
 }
 
+// src/shared/money.js
+var MICRO = 1e6;
+var LOW = 0.75;
+function dollars(amount) {
+  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : 4;
+  return `$${(amount / MICRO).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+function inColumn({ cost = 0, unpriced }) {
+  if (!cost) return unpriced ? "unknown" : "";
+  const more = unpriced ? "+" : "";
+  if (cost < 500) return `<$0.001${more}`;
+  return `$${(cost / MICRO).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 })}${more}`;
+}
+var hasSpent = (row) => Boolean(row.cost || row.unpriced);
+function gone({ budget, balance, cost = 0, ...row }) {
+  if (!budget) return null;
+  return (isLive(
+    /** @type {RunRow} */
+    row
+  ) && balance !== void 0 ? budget - balance : cost) / budget;
+}
+function spent(row) {
+  const { cost = 0, unpriced = 0, budget } = row;
+  if (!cost && !unpriced) return { amount: "", rest: "", share: null, isLow: false };
+  const share = gone(row);
+  const isLow = share !== null && share >= LOW;
+  const of = cost && budget ? ` of ${dollars(budget)}` : "";
+  const others = cost && unpriced ? ` + ${some(unpriced, "call")} of unknown price` : "";
+  const left2 = isLow ? share >= 1 ? ", all spent" : `, ${percent(share)} spent` : "";
+  return { amount: cost ? dollars(cost) : "price unknown", rest: of + others + left2, share, isLow };
+}
+var Money = class {
+  #amount = make("b");
+  #rest = make("span");
+  #fill = make("i");
+  #meter = make("span", { class: "dvergr-progress dvergr-meter", "aria-hidden": "true" }, this.#fill);
+  el = make("span", { class: "dvergr-money" }, make("span", {}, this.#amount, this.#rest), this.#meter);
+  /** @param {RunRow} row */
+  draw(row) {
+    const { amount, rest, share, isLow } = spent(row);
+    this.el.hidden = !amount;
+    attribute(this.el, "data-low", isLow);
+    say(this.#amount, amount);
+    say(this.#rest, rest);
+    this.#meter.hidden = share === null;
+    measure(this.#fill, "--done", Math.min(100, (share ?? 0) * 100));
+  }
+};
+
+// src/shared/reply.js
+var LINES = 3;
+var Reply = class {
+  #link;
+  #text = make("p", { class: "dvergr-reply" });
+  #note = make("p", { class: "dvergr-soft" });
+  /** @type {HTMLButtonElement} */
+  #more;
+  #isOpen = false;
+  /** @type {RunRow | null} */
+  #row = null;
+  /** @type {{ text: string, note: string } | null} all of it, once it was asked for */
+  #whole = null;
+  el;
+  /**
+   * @param {Link} link
+   * @param {AbortSignal} signal
+   */
+  constructor(link, signal) {
+    this.#link = link;
+    this.#more = button("", "dvergr-quiet dvergr-more", () => this.#turn(), signal);
+    this.el = make("div", {}, this.#text, this.#note, this.#more);
+  }
+  /** @param {RunRow | null} row whose result it is; null: there is none */
+  draw(row) {
+    this.el.hidden = !row;
+    if (row?.id !== this.#row?.id || row?.result !== this.#row?.result) {
+      this.#whole = null;
+      this.#isOpen = false;
+    }
+    this.#row = row;
+    if (!row) return say(this.#text, "");
+    attribute(this.#text, "class", row.kind.startsWith("agent") ? "dvergr-reply" : "dvergr-reply dvergr-mono");
+    this.#drawText(row);
+  }
+  /** @param {RunRow} row */
+  #drawText({ result = "", length, actor }) {
+    say(this.#text, this.#isOpen && this.#whole?.text || result);
+    attribute(this.#text, "data-open", this.#isOpen);
+    attribute(this.#text, "tabindex", this.#isOpen ? 0 : null);
+    attribute(this.#text, "role", this.#isOpen ? "group" : null);
+    attribute(this.#text, "aria-label", this.#isOpen ? `All of what ${actor} said` : null);
+    const note = this.#isOpen ? this.#whole?.note ?? (length ? "Reading all of it." : "") : "";
+    say(this.#note, note);
+    this.#note.hidden = !note;
+    this.#more.hidden = !this.#isOpen && !length && !this.#isCut(result);
+    attribute(this.#more, "aria-expanded", String(this.#isOpen));
+    say(this.#more, this.#isOpen ? "Show less" : length ? `Show all, ${some(length, "character")}` : "Show all");
+  }
+  /** @param {string} text whether lines of it are not seen */
+  #isCut(text) {
+    const { scrollHeight, clientHeight } = this.#text;
+    return clientHeight ? scrollHeight > clientHeight + 1 : text.split("\n").length > LINES;
+  }
+  #turn() {
+    this.#isOpen = !this.#isOpen;
+    const row = this.#row;
+    if (!row) return;
+    if (this.#isOpen && row.length && !this.#whole) this.#ask(row);
+    this.#drawText(row);
+  }
+  /** @param {RunRow} asked */
+  #ask(asked) {
+    this.#link.ask({ type: "reply", run_id: asked.id }, (answer) => {
+      const row = this.#row;
+      if (row?.id !== asked.id) return;
+      if (answer.type === "reply") this.#whole = { text: answer.text, note: answer.cut ? `The first ${some(answer.text.length, "character")}; the rest is in the store.` : "" };
+      else if (answer.type === "ack") this.#whole = { text: "", note: `The rest could not be read: ${answer.error ?? "the kernel does not know it"}.` };
+      this.#drawText(row);
+    });
+  }
+};
+
 // src/shared/stream.js
 var KEPT = 4;
 var Stream = class {
@@ -543,10 +671,15 @@ var Timeline = class {
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
   #nows = [];
+  #uses;
   el = make("div", { class: "dvergr-details" });
-  /** @param {AbortSignal} signal */
-  constructor(signal) {
+  /**
+   * @param {AbortSignal} signal
+   * @param {import('./use.js').Uses} uses
+   */
+  constructor(signal, uses) {
     this.#signal = signal;
+    this.#uses = uses;
   }
   /**
    * Says why there is nothing to see yet.
@@ -623,7 +756,8 @@ var Timeline = class {
   }
   /** @param {TimelineWire} timeline */
   #drawList(timeline) {
-    return make("ol", { class: "dvergr-log" }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
+    const isPaid = timeline.entries.some((entry) => entry.cost !== void 0 || entry.unpriced);
+    return make("ol", { class: isPaid ? "dvergr-log dvergr-paid" : "dvergr-log" }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
   }
   /** @param {EntryWire} entry */
   #drawEntry(entry) {
@@ -632,35 +766,61 @@ var Timeline = class {
     const item = make(
       "li",
       { class: entry.tone === "person" ? "dvergr-from-person" : null },
-      entry.more ? this.#opener(entry) : make("span", { class: "dvergr-cut" }, entry.who),
+      entry.more || entry.use ? this.#opener(entry) : make("span", { class: "dvergr-cut" }, entry.who),
       make("span", { class: "dvergr-num dvergr-soft" }, offset(entry.at)),
       text,
-      make("span", { class: "dvergr-num dvergr-soft" }, entry.goes_on ? "goes on" : took)
+      make("span", { class: "dvergr-num dvergr-soft" }, entry.goes_on ? "goes on" : took),
+      make("span", { class: "dvergr-num dvergr-soft dvergr-cost" }, paidText(entry))
     );
-    if (entry.more && this.#opened.has(entry.key)) item.append(whole(entry));
+    const below = this.#below(entry);
+    if (below) item.append(below);
     return item;
+  }
+  /**
+   * What stands below an entry that is open; null where it is not.
+   * @param {EntryWire} entry
+   */
+  #below(entry) {
+    if (entry.use) return this.#uses.below(entry.key);
+    return this.#opened.has(entry.key) ? whole(entry) : null;
+  }
+  /** @param {EntryWire} entry */
+  #open(entry) {
+    if (entry.use) return this.#uses.open(entry.key, entry.who);
+    this.#opened.add(entry.key);
+    return whole(entry);
+  }
+  /** @param {EntryWire} entry */
+  #close(entry) {
+    this.#uses.close(entry.key);
+    this.#opened.delete(entry.key);
   }
   /** @param {EntryWire} entry */
   #opener(entry) {
-    const isOpen2 = this.#opened.has(entry.key);
+    const isOpen2 = this.#below(entry) !== null;
     const node = button(
       entry.who,
       "dvergr-quiet",
       () => {
-        const open = !this.#opened.has(entry.key);
-        if (open) this.#opened.add(entry.key);
-        else this.#opened.delete(entry.key);
-        attribute(node, "aria-expanded", String(open));
-        if (open) node.parentElement?.append(whole(entry));
-        else node.parentElement?.querySelector(".dvergr-open")?.remove();
+        const wasOpen = this.#below(entry) !== null;
+        attribute(node, "aria-expanded", String(!wasOpen));
+        if (!wasOpen) return node.parentElement?.append(this.#open(entry));
+        this.#close(entry);
+        node.parentElement?.querySelector(".dvergr-open")?.remove();
       },
       this.#signal
     );
     attribute(node, "aria-expanded", String(isOpen2));
     attribute(node, "data-key", entry.key);
+    if (entry.use) attribute(node, "aria-label", `${entry.who}: arguments and result`);
+    if (entry.use) attribute(node, "title", "Arguments and result");
     return node;
   }
 };
+function paidText({ cost, unpriced }) {
+  if (cost === void 0) return unpriced ? "unknown" : "";
+  return dollars(cost) + (unpriced ? "+" : "");
+}
 function topOf(list, lives) {
   const isAtEnd = list.scrollTop > 0 && list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
   return lives && isAtEnd ? Number.MAX_SAFE_INTEGER : list.scrollTop;
@@ -684,6 +844,70 @@ function legend(timeline) {
   );
 }
 
+// src/shared/use.js
+var PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$/;
+var Uses = class {
+  #ask;
+  /** @type {Map<string, HTMLElement>} */
+  #open = /* @__PURE__ */ new Map();
+  /** @param {Ask} ask which may say at once why there will be no answer */
+  constructor(ask) {
+    this.#ask = ask;
+  }
+  /**
+   * What stands below the entry, where it is open.
+   * @param {string} key
+   */
+  below(key) {
+    return this.#open.get(key) ?? null;
+  }
+  /**
+   * @param {string} key
+   * @param {string} name of the tool
+   */
+  open(key, name) {
+    const label = `Arguments and result of ${name}`;
+    const el = make("div", { class: "dvergr-use", role: "group", "aria-label": label }, soft("Reading arguments and result."));
+    this.#open.set(key, el);
+    const excuse = this.#ask(key, (answer) => {
+      if (answer.type === "use") el.replaceChildren(...parts(answer, name));
+      else el.replaceChildren(soft(`Not there: ${answer.type === "ack" && answer.error || "this view does not show that Run any more"}.`));
+    });
+    if (excuse) el.replaceChildren(soft(excuse));
+    return el;
+  }
+  /** @param {string} key */
+  close(key) {
+    this.#open.get(key)?.remove();
+    this.#open.delete(key);
+  }
+};
+var soft = (text) => make("p", { class: "dvergr-soft" }, text);
+function parts(told, name) {
+  const texts = (
+    /** @type {const} */
+    ["arguments", "result"].flatMap((each) => part(each, told, name))
+  );
+  return [...texts, ...(told.blobs ?? []).map((blob, index) => shownBlob(blob, `${name}, ${index + 1}`))];
+}
+function part(what, told, name) {
+  const text = told[what];
+  const head = what === "arguments" ? "Arguments" : "Result";
+  if (!text) return [soft(`${head}: none`)];
+  const note = told.cut?.includes(what) ? `, the first ${count(text.length)} characters` : "";
+  return [soft(head + note), make("pre", { class: "dvergr-given", tabindex: 0, role: "group", "aria-label": `${head} of ${name}` }, text)];
+}
+function shownBlob({ media_type: type, size: bytes, picture }, name) {
+  const figure = make("figure", { class: "dvergr-blob" }, make("figcaption", { class: "dvergr-soft" }, `${type}, ${size(bytes)}`));
+  if (picture && PICTURE.test(picture)) {
+    const node = make("img", { alt: `Picture that ${name} gave`, decoding: "async" });
+    node.addEventListener("error", () => node.replaceWith(soft("This picture cannot be drawn.")), { once: true });
+    attribute(node, "src", picture);
+    figure.append(node);
+  }
+  return figure;
+}
+
 // src/shared/card.js
 var REFRESH = 2e3;
 var EXPLAIN_AFTER = 1;
@@ -702,7 +926,9 @@ var Card = class {
   #word = make("span", { class: "dvergr-word", "aria-live": "polite" });
   #took = make("span", { class: "dvergr-took" });
   #label = make("p", { class: "dvergr-soft dvergr-cut" });
-  #slot = new Slot();
+  #doing = make("span", { class: "dvergr-doing dvergr-cut" });
+  #money = new Money();
+  #slot;
   #facts = make("p", { class: "dvergr-facts" });
   #timeline;
   /** @type {HTMLButtonElement} */
@@ -719,12 +945,13 @@ var Card = class {
   constructor(link, id, signal, open = false) {
     this.#link = link;
     this.#id = id;
-    this.#timeline = new Timeline(signal);
+    this.#slot = new Slot(new Reply(link, signal));
+    this.#timeline = new Timeline(signal, new Uses((use, answered) => this.#askUse(use, answered)));
     this.#cancel = button("Cancel", "", () => link.cancel(this.#id), signal);
     this.#toggle = button("Details", "dvergr-quiet", () => this.#turn(!this.#open), signal);
     const acts = make("span", { class: "dvergr-acts" }, this.#cancel, this.#toggle);
     const push = make("span", { class: "dvergr-push" });
-    const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, push, acts);
+    const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, this.#doing, push, this.#money.el, acts);
     this.el = make("section", { class: "dvergr dvergr-run-card" }, head, this.#label, this.#slot.el, this.#facts, this.#timeline.el);
     this.#turn(open);
   }
@@ -736,7 +963,7 @@ var Card = class {
     this.#id = id;
     this.#hasLived = false;
     this.#shownEnd = null;
-    this.#slot.draw({}, false);
+    this.#slot.draw({}, false, null);
     this.update();
     this.#turn(this.#open);
   }
@@ -758,6 +985,10 @@ var Card = class {
     this.#label.hidden = !this.#label.textContent;
     say(this.#word, word(row, presence));
     this.#pace.note(row, this.#link.now());
+    const doing = isLive(row) && presence !== "gone" && row.doing ? `uses ${row.doing}` : "";
+    say(this.#doing, doing);
+    this.#doing.hidden = !doing;
+    this.#money.draw(row);
     this.#hasLived ||= isLive(row);
     this.#drawCancel(row);
     this.#drawFacts(row);
@@ -770,7 +1001,7 @@ var Card = class {
     if (!row) return;
     const { presence } = this.#link;
     say(this.#took, tookText(row, this.#link));
-    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived);
+    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived, row);
     if (this.#open && presence !== "gone") this.#timeline.grow(isLive(row) ? this.#link.took(row) : null);
   }
   /** @param {RunRow} row */
@@ -795,6 +1026,14 @@ var Card = class {
     if (!open) return;
     this.#ask();
     this.#drawDetails();
+  }
+  /**
+   * @param {string} useId
+   * @param {import('./use.js').Answered} answered
+   */
+  #askUse(useId, answered) {
+    this.#link.ask({ type: "use", run_id: this.#id, use_id: useId }, answered);
+    return this.#link.presence === "gone" ? EXCUSES.gone : "";
   }
   #ask() {
     this.#askedAt = this.#link.time.now();
@@ -834,19 +1073,24 @@ var Slot = class {
   #step = make("div", { class: "dvergr-step" }, this.#label, this.#bar, this.#note, this.#said);
   #sentence = make("p");
   #error = make("p", { class: "dvergr-error dvergr-cut" });
-  #reply = make("p", { class: "dvergr-reply" });
+  #reply;
   #stream = new Stream();
-  el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, this.#reply, this.#stream.el);
+  el;
+  /** @param {Reply} reply */
+  constructor(reply) {
+    this.#reply = reply;
+    this.el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, reply.el, this.#stream.el);
+  }
   /**
    * @param {News} news
    * @param {boolean} kept whether the line stays where there is nothing to say
+   * @param {RunRow | null} row
    */
-  draw(news2, kept) {
+  draw(news2, kept, row) {
     this.#line(this.#sentence, news2.sentence);
     attribute(this.#sentence, "class", news2.soft ? "dvergr-soft" : null);
     this.#line(this.#error, news2.error);
-    this.#line(this.#reply, news2.reply);
-    attribute(this.#reply, "class", news2.code ? "dvergr-reply dvergr-mono" : "dvergr-reply");
+    this.#reply.draw(news2.reply ? row : null);
     this.#stream.draw(news2.stream, news2.open ?? false);
     this.#step.hidden = !news2.step && !news2.said;
     this.#line(this.#said, news2.said);
@@ -893,9 +1137,9 @@ var Pace = class {
    * @param {number} now
    */
   left(row, now) {
-    const spent = (this.#at - row.started) / 1e3;
-    if (this.#fraction < 0.02 || this.#fraction >= 1 || spent < 2) return null;
-    const rest = spent * (1 - this.#fraction) / this.#fraction - (now - this.#at) / 1e3;
+    const spent2 = (this.#at - row.started) / 1e3;
+    if (this.#fraction < 0.02 || this.#fraction >= 1 || spent2 < 2) return null;
+    const rest = spent2 * (1 - this.#fraction) / this.#fraction - (now - this.#at) / 1e3;
     return rest > 0 ? rest : null;
   }
 };
@@ -920,7 +1164,7 @@ function news(row, link, pace) {
 function ended(row, timeline) {
   if (row.error && row.status === "failed") return { error: row.error };
   if (row.reason === "attention-suspended") return { sentence: SUSPENDED };
-  if (row.result) return { reply: row.result, code: !row.kind.startsWith("agent") };
+  if (row.result) return { reply: true };
   if (isTurn(row)) {
     if (row.status !== "completed") return {};
     const isMute = row.reason || row.mute || timeline && !timeline.lives && !timeline.result;
@@ -963,7 +1207,7 @@ function facts(row) {
   const place = row.place === "thread" && isLive(row) ? "worker thread" : "";
   const reason = row.status === "failed" && row.reason === "error" ? "error" : "";
   const messages = !row.activities ? "" : some(row.activities, "correlated activity message");
-  return [row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
+  return [row.profile ?? "", row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
 }
 
 // src/run_board/row.js
@@ -973,6 +1217,7 @@ var COLUMNS = [
   ["label", ""],
   ["done", "dvergr-half"],
   ["steps", "dvergr-num dvergr-wide"],
+  ["cost", "dvergr-num dvergr-half dvergr-cost"],
   ["took", "dvergr-num"],
   ["began", "dvergr-num dvergr-wide"],
   ["", "dvergr-half"]
@@ -990,6 +1235,7 @@ var Row = class {
   #bar = make("span", { class: "dvergr-progress dvergr-meter dvergr-wide", "aria-hidden": "true" }, this.#fill);
   #percent = make("span", { class: "dvergr-num" });
   #steps = cell("dvergr-num dvergr-wide");
+  #cost = cell("dvergr-num dvergr-half dvergr-cost");
   #took = cell("dvergr-num");
   #began = cell("dvergr-num dvergr-soft dvergr-wide");
   /** @type {HTMLButtonElement} */
@@ -1005,7 +1251,7 @@ var Row = class {
     const named = make("span", { class: "dvergr-state", role: "gridcell" }, shape(), this.#word);
     const share = make("span", { class: "dvergr-share dvergr-half", role: "gridcell" }, this.#bar, this.#percent);
     const last = make("span", { class: "dvergr-num dvergr-half", role: "gridcell" }, this.#cancel);
-    const cells = [named, this.#actor, this.#label, share, this.#steps, this.#took, this.#began, last];
+    const cells = [named, this.#actor, this.#label, share, this.#steps, this.#cost, this.#took, this.#began, last];
     this.el = make("div", { class: "dvergr-row", role: "row", "data-id": id }, ...cells);
     const click = (event) => {
       if (!this.#cancel.contains(
@@ -1031,6 +1277,7 @@ var Row = class {
     say(this.#label, row.label);
     this.#drawShare(row.progress?.fraction);
     say(this.#steps, row.steps ? count(row.steps) : "");
+    say(this.#cost, inColumn(row));
     say(this.#began, row.status === "queued" ? "" : clock(row.started));
     this.#drawCancel(row, link, isCurrent);
     this.count(row, link);
@@ -1128,8 +1375,8 @@ var List = class {
   }
   /** A row's height in px, of the sizes in use. */
   get #height() {
-    const size = Number.parseFloat(getComputedStyle(this.el).getPropertyValue("font-size")) || 13;
-    return size * 24 / 13;
+    const size2 = Number.parseFloat(getComputedStyle(this.el).getPropertyValue("font-size")) || 13;
+    return size2 * 24 / 13;
   }
   /** @param {string[]} ids */
   draw(ids) {
@@ -1319,8 +1566,8 @@ var Order = class {
    * @param {string[]} gone
    * @param {Map<string, RunRow>} rows
    */
-  take(changed, gone, rows) {
-    if (gone.length) this.keep(rows);
+  take(changed, gone2, rows) {
+    if (gone2.length) this.keep(rows);
     this.#isStale ||= !this.isWhole || changed.some((id) => !this.#known.has(id));
   }
   /**
@@ -1373,6 +1620,8 @@ var Board = class {
   /** @type {Card | null} */
   #card = null;
   #isDrawing = false;
+  /** Whether anything was spent: from then on there is a column for it. */
+  #hasSpent = false;
   #field = make("input", { class: "dvergr-field", type: "search", placeholder: "Actor, label or tag", "aria-label": "Filter" });
   #range = make("span");
   #above;
@@ -1429,6 +1678,8 @@ var Board = class {
   }
   #draw() {
     this.#order.settle(this.#link.rows, this.#list.isHeld);
+    this.#hasSpent ||= [...this.#link.rows.values()].some(hasSpent);
+    attribute(this.el, "data-money", this.#hasSpent);
     this.#list.draw(this.#order.shown);
     this.#drawChips();
     this.#drawFoot();

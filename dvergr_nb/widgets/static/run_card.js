@@ -53,73 +53,6 @@ function complain(el, problem) {
   );
 }
 
-// src/shared/status.js
-var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
-var PAUSES = /* @__PURE__ */ new Set(["approval", "result-review", "once-effect"]);
-var PLAIN = /* @__PURE__ */ new Set(["error", "cancel-requested"]);
-var isLive = (row) => LIVE.has(row.status);
-var isTurn = (row) => row.kind === "agent-turn";
-function group(row) {
-  if (row.status === "cancelling") return "running";
-  if (row.status === "waiting") return PAUSES.has(row.reason ?? "") ? "waiting" : "stopped";
-  return (
-    /** @type {Group} */
-    row.status
-  );
-}
-function state(row, presence) {
-  if (isLive(row) && presence !== "live") return presence;
-  return row.status === "cancelling" ? "cancelling" : group(row);
-}
-var words = (reason) => reason.replaceAll("-", " ");
-function word(row, presence) {
-  if (isLive(row)) return presence === "live" ? row.status : `kernel ${presence}`;
-  const name = group(row);
-  if (!row.reason || PLAIN.has(row.reason) || isTurn(row) && name === "completed") return name;
-  return name === "waiting" ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
-}
-var UNSAID = /* @__PURE__ */ new Map([
-  ["", "ended without a reply"],
-  ["silent", "stayed silent"],
-  ["withheld", "the reply was withheld"]
-]);
-function unsaid({ reason = "" }) {
-  return UNSAID.get(reason) ?? `no reply, ${words(reason)}`;
-}
-
-// src/shared/stream.js
-var KEPT = 4;
-var Stream = class {
-  #text = make("p");
-  #isTall = false;
-  el = make("div", { class: "dvergr-stream", role: "group", "aria-live": "off", "aria-label": "Reply so far" }, this.#text);
-  /**
-   * @param {string | undefined} text so far, empty where nothing has come; undefined: nothing comes any more
-   * @param {boolean} goesOn whether more may come
-   */
-  draw(text, goesOn) {
-    this.#isTall &&= text !== void 0;
-    say(this.#text, text ?? "");
-    attribute(this.el, "data-open", goesOn);
-    this.el.hidden = !text && !this.#isTall;
-    this.fit();
-  }
-  /** Becomes tall where the text is longer than a line, and says whether lines have left at the top. */
-  fit() {
-    if (this.el.hidden) return attribute(this.el, "data-tall", false);
-    const lines = this.#lines();
-    this.#isTall ||= lines > 1;
-    attribute(this.el, "data-tall", this.#isTall);
-    attribute(this.el, "data-cut", lines > KEPT);
-  }
-  /** How many lines the text takes; where it is not on the page yet, only its breaks can tell. */
-  #lines() {
-    const high = this.#text.offsetHeight;
-    if (high) return Math.round(high / parseFloat(getComputedStyle(this.#text).lineHeight));
-    return (this.#text.textContent ?? "").split("\n").length;
-  }
-};
-
 // src/shared/time.js
 var browserTime = {
   now: () => Date.now(),
@@ -166,8 +99,8 @@ function mark(seconds) {
   if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1e3)}ms`;
   if (seconds < 60) return `${Math.round(seconds * 10) / 10}s`;
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds % 3600 / 60), Math.round(seconds % 60)];
-  const parts = [hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`].filter(Boolean);
-  return parts.join(" ");
+  const parts2 = [hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`].filter(Boolean);
+  return parts2.join(" ");
 }
 var STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
 function marks(span) {
@@ -179,6 +112,192 @@ var percent = (fraction) => `${fraction >= 1 ? 100 : Math.min(99, Math.round(fra
 var grouped = new Intl.NumberFormat("en-US");
 var count = (value) => grouped.format(value);
 var some = (value, word2) => `${count(value)} ${word2}${value === 1 ? "" : "s"}`;
+function size(bytes) {
+  if (bytes < 1e3) return some(bytes, "byte");
+  return bytes < 999500 ? `${count(Math.round(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e5) / 10)} MB`;
+}
+
+// src/shared/status.js
+var LIVE = /* @__PURE__ */ new Set(["queued", "running", "cancelling"]);
+var PAUSES = /* @__PURE__ */ new Set(["approval", "result-review", "once-effect"]);
+var PLAIN = /* @__PURE__ */ new Set(["error", "cancel-requested"]);
+var isLive = (row) => LIVE.has(row.status);
+var isTurn = (row) => row.kind === "agent-turn";
+function group(row) {
+  if (row.status === "cancelling") return "running";
+  if (row.status === "waiting") return PAUSES.has(row.reason ?? "") ? "waiting" : "stopped";
+  return (
+    /** @type {Group} */
+    row.status
+  );
+}
+function state(row, presence) {
+  if (isLive(row) && presence !== "live") return presence;
+  return row.status === "cancelling" ? "cancelling" : group(row);
+}
+var words = (reason) => reason.replaceAll("-", " ");
+function word(row, presence) {
+  if (isLive(row)) return presence === "live" ? row.status : `kernel ${presence}`;
+  const name = group(row);
+  if (!row.reason || PLAIN.has(row.reason) || isTurn(row) && name === "completed") return name;
+  return name === "waiting" ? `waiting for ${words(row.reason)}` : `${name}, ${words(row.reason)}`;
+}
+var UNSAID = /* @__PURE__ */ new Map([
+  ["", "ended without a reply"],
+  ["silent", "stayed silent"],
+  ["withheld", "the reply was withheld"]
+]);
+function unsaid({ reason = "" }) {
+  return UNSAID.get(reason) ?? `no reply, ${words(reason)}`;
+}
+
+// src/shared/money.js
+var MICRO = 1e6;
+var LOW = 0.75;
+function dollars(amount) {
+  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : 4;
+  return `$${(amount / MICRO).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+function gone({ budget, balance, cost = 0, ...row }) {
+  if (!budget) return null;
+  return (isLive(
+    /** @type {RunRow} */
+    row
+  ) && balance !== void 0 ? budget - balance : cost) / budget;
+}
+function spent(row) {
+  const { cost = 0, unpriced = 0, budget } = row;
+  if (!cost && !unpriced) return { amount: "", rest: "", share: null, isLow: false };
+  const share = gone(row);
+  const isLow = share !== null && share >= LOW;
+  const of = cost && budget ? ` of ${dollars(budget)}` : "";
+  const others = cost && unpriced ? ` + ${some(unpriced, "call")} of unknown price` : "";
+  const left2 = isLow ? share >= 1 ? ", all spent" : `, ${percent(share)} spent` : "";
+  return { amount: cost ? dollars(cost) : "price unknown", rest: of + others + left2, share, isLow };
+}
+var Money = class {
+  #amount = make("b");
+  #rest = make("span");
+  #fill = make("i");
+  #meter = make("span", { class: "dvergr-progress dvergr-meter", "aria-hidden": "true" }, this.#fill);
+  el = make("span", { class: "dvergr-money" }, make("span", {}, this.#amount, this.#rest), this.#meter);
+  /** @param {RunRow} row */
+  draw(row) {
+    const { amount, rest, share, isLow } = spent(row);
+    this.el.hidden = !amount;
+    attribute(this.el, "data-low", isLow);
+    say(this.#amount, amount);
+    say(this.#rest, rest);
+    this.#meter.hidden = share === null;
+    measure(this.#fill, "--done", Math.min(100, (share ?? 0) * 100));
+  }
+};
+
+// src/shared/reply.js
+var LINES = 3;
+var Reply = class {
+  #link;
+  #text = make("p", { class: "dvergr-reply" });
+  #note = make("p", { class: "dvergr-soft" });
+  /** @type {HTMLButtonElement} */
+  #more;
+  #isOpen = false;
+  /** @type {RunRow | null} */
+  #row = null;
+  /** @type {{ text: string, note: string } | null} all of it, once it was asked for */
+  #whole = null;
+  el;
+  /**
+   * @param {Link} link
+   * @param {AbortSignal} signal
+   */
+  constructor(link, signal) {
+    this.#link = link;
+    this.#more = button("", "dvergr-quiet dvergr-more", () => this.#turn(), signal);
+    this.el = make("div", {}, this.#text, this.#note, this.#more);
+  }
+  /** @param {RunRow | null} row whose result it is; null: there is none */
+  draw(row) {
+    this.el.hidden = !row;
+    if (row?.id !== this.#row?.id || row?.result !== this.#row?.result) {
+      this.#whole = null;
+      this.#isOpen = false;
+    }
+    this.#row = row;
+    if (!row) return say(this.#text, "");
+    attribute(this.#text, "class", row.kind.startsWith("agent") ? "dvergr-reply" : "dvergr-reply dvergr-mono");
+    this.#drawText(row);
+  }
+  /** @param {RunRow} row */
+  #drawText({ result = "", length, actor }) {
+    say(this.#text, this.#isOpen && this.#whole?.text || result);
+    attribute(this.#text, "data-open", this.#isOpen);
+    attribute(this.#text, "tabindex", this.#isOpen ? 0 : null);
+    attribute(this.#text, "role", this.#isOpen ? "group" : null);
+    attribute(this.#text, "aria-label", this.#isOpen ? `All of what ${actor} said` : null);
+    const note = this.#isOpen ? this.#whole?.note ?? (length ? "Reading all of it." : "") : "";
+    say(this.#note, note);
+    this.#note.hidden = !note;
+    this.#more.hidden = !this.#isOpen && !length && !this.#isCut(result);
+    attribute(this.#more, "aria-expanded", String(this.#isOpen));
+    say(this.#more, this.#isOpen ? "Show less" : length ? `Show all, ${some(length, "character")}` : "Show all");
+  }
+  /** @param {string} text whether lines of it are not seen */
+  #isCut(text) {
+    const { scrollHeight, clientHeight } = this.#text;
+    return clientHeight ? scrollHeight > clientHeight + 1 : text.split("\n").length > LINES;
+  }
+  #turn() {
+    this.#isOpen = !this.#isOpen;
+    const row = this.#row;
+    if (!row) return;
+    if (this.#isOpen && row.length && !this.#whole) this.#ask(row);
+    this.#drawText(row);
+  }
+  /** @param {RunRow} asked */
+  #ask(asked) {
+    this.#link.ask({ type: "reply", run_id: asked.id }, (answer) => {
+      const row = this.#row;
+      if (row?.id !== asked.id) return;
+      if (answer.type === "reply") this.#whole = { text: answer.text, note: answer.cut ? `The first ${some(answer.text.length, "character")}; the rest is in the store.` : "" };
+      else if (answer.type === "ack") this.#whole = { text: "", note: `The rest could not be read: ${answer.error ?? "the kernel does not know it"}.` };
+      this.#drawText(row);
+    });
+  }
+};
+
+// src/shared/stream.js
+var KEPT = 4;
+var Stream = class {
+  #text = make("p");
+  #isTall = false;
+  el = make("div", { class: "dvergr-stream", role: "group", "aria-live": "off", "aria-label": "Reply so far" }, this.#text);
+  /**
+   * @param {string | undefined} text so far, empty where nothing has come; undefined: nothing comes any more
+   * @param {boolean} goesOn whether more may come
+   */
+  draw(text, goesOn) {
+    this.#isTall &&= text !== void 0;
+    say(this.#text, text ?? "");
+    attribute(this.el, "data-open", goesOn);
+    this.el.hidden = !text && !this.#isTall;
+    this.fit();
+  }
+  /** Becomes tall where the text is longer than a line, and says whether lines have left at the top. */
+  fit() {
+    if (this.el.hidden) return attribute(this.el, "data-tall", false);
+    const lines = this.#lines();
+    this.#isTall ||= lines > 1;
+    attribute(this.el, "data-tall", this.#isTall);
+    attribute(this.el, "data-cut", lines > KEPT);
+  }
+  /** How many lines the text takes; where it is not on the page yet, only its breaks can tell. */
+  #lines() {
+    const high = this.#text.offsetHeight;
+    if (high) return Math.round(high / parseFloat(getComputedStyle(this.#text).lineHeight));
+    return (this.#text.textContent ?? "").split("\n").length;
+  }
+};
 
 // src/shared/timeline.js
 var SHAPES = {
@@ -206,10 +325,15 @@ var Timeline = class {
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
   #nows = [];
+  #uses;
   el = make("div", { class: "dvergr-details" });
-  /** @param {AbortSignal} signal */
-  constructor(signal) {
+  /**
+   * @param {AbortSignal} signal
+   * @param {import('./use.js').Uses} uses
+   */
+  constructor(signal, uses) {
     this.#signal = signal;
+    this.#uses = uses;
   }
   /**
    * Says why there is nothing to see yet.
@@ -286,7 +410,8 @@ var Timeline = class {
   }
   /** @param {TimelineWire} timeline */
   #drawList(timeline) {
-    return make("ol", { class: "dvergr-log" }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
+    const isPaid = timeline.entries.some((entry) => entry.cost !== void 0 || entry.unpriced);
+    return make("ol", { class: isPaid ? "dvergr-log dvergr-paid" : "dvergr-log" }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
   }
   /** @param {EntryWire} entry */
   #drawEntry(entry) {
@@ -295,35 +420,61 @@ var Timeline = class {
     const item = make(
       "li",
       { class: entry.tone === "person" ? "dvergr-from-person" : null },
-      entry.more ? this.#opener(entry) : make("span", { class: "dvergr-cut" }, entry.who),
+      entry.more || entry.use ? this.#opener(entry) : make("span", { class: "dvergr-cut" }, entry.who),
       make("span", { class: "dvergr-num dvergr-soft" }, offset(entry.at)),
       text,
-      make("span", { class: "dvergr-num dvergr-soft" }, entry.goes_on ? "goes on" : took)
+      make("span", { class: "dvergr-num dvergr-soft" }, entry.goes_on ? "goes on" : took),
+      make("span", { class: "dvergr-num dvergr-soft dvergr-cost" }, paidText(entry))
     );
-    if (entry.more && this.#opened.has(entry.key)) item.append(whole(entry));
+    const below = this.#below(entry);
+    if (below) item.append(below);
     return item;
+  }
+  /**
+   * What stands below an entry that is open; null where it is not.
+   * @param {EntryWire} entry
+   */
+  #below(entry) {
+    if (entry.use) return this.#uses.below(entry.key);
+    return this.#opened.has(entry.key) ? whole(entry) : null;
+  }
+  /** @param {EntryWire} entry */
+  #open(entry) {
+    if (entry.use) return this.#uses.open(entry.key, entry.who);
+    this.#opened.add(entry.key);
+    return whole(entry);
+  }
+  /** @param {EntryWire} entry */
+  #close(entry) {
+    this.#uses.close(entry.key);
+    this.#opened.delete(entry.key);
   }
   /** @param {EntryWire} entry */
   #opener(entry) {
-    const isOpen2 = this.#opened.has(entry.key);
+    const isOpen2 = this.#below(entry) !== null;
     const node = button(
       entry.who,
       "dvergr-quiet",
       () => {
-        const open = !this.#opened.has(entry.key);
-        if (open) this.#opened.add(entry.key);
-        else this.#opened.delete(entry.key);
-        attribute(node, "aria-expanded", String(open));
-        if (open) node.parentElement?.append(whole(entry));
-        else node.parentElement?.querySelector(".dvergr-open")?.remove();
+        const wasOpen = this.#below(entry) !== null;
+        attribute(node, "aria-expanded", String(!wasOpen));
+        if (!wasOpen) return node.parentElement?.append(this.#open(entry));
+        this.#close(entry);
+        node.parentElement?.querySelector(".dvergr-open")?.remove();
       },
       this.#signal
     );
     attribute(node, "aria-expanded", String(isOpen2));
     attribute(node, "data-key", entry.key);
+    if (entry.use) attribute(node, "aria-label", `${entry.who}: arguments and result`);
+    if (entry.use) attribute(node, "title", "Arguments and result");
     return node;
   }
 };
+function paidText({ cost, unpriced }) {
+  if (cost === void 0) return unpriced ? "unknown" : "";
+  return dollars(cost) + (unpriced ? "+" : "");
+}
 function topOf(list, lives) {
   const isAtEnd = list.scrollTop > 0 && list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
   return lives && isAtEnd ? Number.MAX_SAFE_INTEGER : list.scrollTop;
@@ -347,6 +498,70 @@ function legend(timeline) {
   );
 }
 
+// src/shared/use.js
+var PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$/;
+var Uses = class {
+  #ask;
+  /** @type {Map<string, HTMLElement>} */
+  #open = /* @__PURE__ */ new Map();
+  /** @param {Ask} ask which may say at once why there will be no answer */
+  constructor(ask) {
+    this.#ask = ask;
+  }
+  /**
+   * What stands below the entry, where it is open.
+   * @param {string} key
+   */
+  below(key) {
+    return this.#open.get(key) ?? null;
+  }
+  /**
+   * @param {string} key
+   * @param {string} name of the tool
+   */
+  open(key, name) {
+    const label = `Arguments and result of ${name}`;
+    const el = make("div", { class: "dvergr-use", role: "group", "aria-label": label }, soft("Reading arguments and result."));
+    this.#open.set(key, el);
+    const excuse = this.#ask(key, (answer) => {
+      if (answer.type === "use") el.replaceChildren(...parts(answer, name));
+      else el.replaceChildren(soft(`Not there: ${answer.type === "ack" && answer.error || "this view does not show that Run any more"}.`));
+    });
+    if (excuse) el.replaceChildren(soft(excuse));
+    return el;
+  }
+  /** @param {string} key */
+  close(key) {
+    this.#open.get(key)?.remove();
+    this.#open.delete(key);
+  }
+};
+var soft = (text) => make("p", { class: "dvergr-soft" }, text);
+function parts(told, name) {
+  const texts = (
+    /** @type {const} */
+    ["arguments", "result"].flatMap((each) => part(each, told, name))
+  );
+  return [...texts, ...(told.blobs ?? []).map((blob, index) => shownBlob(blob, `${name}, ${index + 1}`))];
+}
+function part(what, told, name) {
+  const text = told[what];
+  const head = what === "arguments" ? "Arguments" : "Result";
+  if (!text) return [soft(`${head}: none`)];
+  const note = told.cut?.includes(what) ? `, the first ${count(text.length)} characters` : "";
+  return [soft(head + note), make("pre", { class: "dvergr-given", tabindex: 0, role: "group", "aria-label": `${head} of ${name}` }, text)];
+}
+function shownBlob({ media_type: type, size: bytes, picture }, name) {
+  const figure = make("figure", { class: "dvergr-blob" }, make("figcaption", { class: "dvergr-soft" }, `${type}, ${size(bytes)}`));
+  if (picture && PICTURE.test(picture)) {
+    const node = make("img", { alt: `Picture that ${name} gave`, decoding: "async" });
+    node.addEventListener("error", () => node.replaceWith(soft("This picture cannot be drawn.")), { once: true });
+    attribute(node, "src", picture);
+    figure.append(node);
+  }
+  return figure;
+}
+
 // src/shared/card.js
 var REFRESH = 2e3;
 var EXPLAIN_AFTER = 1;
@@ -365,7 +580,9 @@ var Card = class {
   #word = make("span", { class: "dvergr-word", "aria-live": "polite" });
   #took = make("span", { class: "dvergr-took" });
   #label = make("p", { class: "dvergr-soft dvergr-cut" });
-  #slot = new Slot();
+  #doing = make("span", { class: "dvergr-doing dvergr-cut" });
+  #money = new Money();
+  #slot;
   #facts = make("p", { class: "dvergr-facts" });
   #timeline;
   /** @type {HTMLButtonElement} */
@@ -382,12 +599,13 @@ var Card = class {
   constructor(link, id, signal, open = false) {
     this.#link = link;
     this.#id = id;
-    this.#timeline = new Timeline(signal);
+    this.#slot = new Slot(new Reply(link, signal));
+    this.#timeline = new Timeline(signal, new Uses((use, answered) => this.#askUse(use, answered)));
     this.#cancel = button("Cancel", "", () => link.cancel(this.#id), signal);
     this.#toggle = button("Details", "dvergr-quiet", () => this.#turn(!this.#open), signal);
     const acts = make("span", { class: "dvergr-acts" }, this.#cancel, this.#toggle);
     const push = make("span", { class: "dvergr-push" });
-    const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, push, acts);
+    const head = make("header", { class: "dvergr-head" }, this.#shape, this.#who, this.#word, this.#took, this.#doing, push, this.#money.el, acts);
     this.el = make("section", { class: "dvergr dvergr-run-card" }, head, this.#label, this.#slot.el, this.#facts, this.#timeline.el);
     this.#turn(open);
   }
@@ -399,7 +617,7 @@ var Card = class {
     this.#id = id;
     this.#hasLived = false;
     this.#shownEnd = null;
-    this.#slot.draw({}, false);
+    this.#slot.draw({}, false, null);
     this.update();
     this.#turn(this.#open);
   }
@@ -421,6 +639,10 @@ var Card = class {
     this.#label.hidden = !this.#label.textContent;
     say(this.#word, word(row, presence));
     this.#pace.note(row, this.#link.now());
+    const doing = isLive(row) && presence !== "gone" && row.doing ? `uses ${row.doing}` : "";
+    say(this.#doing, doing);
+    this.#doing.hidden = !doing;
+    this.#money.draw(row);
     this.#hasLived ||= isLive(row);
     this.#drawCancel(row);
     this.#drawFacts(row);
@@ -433,7 +655,7 @@ var Card = class {
     if (!row) return;
     const { presence } = this.#link;
     say(this.#took, tookText(row, this.#link));
-    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived);
+    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived, row);
     if (this.#open && presence !== "gone") this.#timeline.grow(isLive(row) ? this.#link.took(row) : null);
   }
   /** @param {RunRow} row */
@@ -458,6 +680,14 @@ var Card = class {
     if (!open) return;
     this.#ask();
     this.#drawDetails();
+  }
+  /**
+   * @param {string} useId
+   * @param {import('./use.js').Answered} answered
+   */
+  #askUse(useId, answered) {
+    this.#link.ask({ type: "use", run_id: this.#id, use_id: useId }, answered);
+    return this.#link.presence === "gone" ? EXCUSES.gone : "";
   }
   #ask() {
     this.#askedAt = this.#link.time.now();
@@ -497,19 +727,24 @@ var Slot = class {
   #step = make("div", { class: "dvergr-step" }, this.#label, this.#bar, this.#note, this.#said);
   #sentence = make("p");
   #error = make("p", { class: "dvergr-error dvergr-cut" });
-  #reply = make("p", { class: "dvergr-reply" });
+  #reply;
   #stream = new Stream();
-  el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, this.#reply, this.#stream.el);
+  el;
+  /** @param {Reply} reply */
+  constructor(reply) {
+    this.#reply = reply;
+    this.el = make("div", { class: "dvergr-slot" }, this.#step, this.#sentence, this.#error, reply.el, this.#stream.el);
+  }
   /**
    * @param {News} news
    * @param {boolean} kept whether the line stays where there is nothing to say
+   * @param {RunRow | null} row
    */
-  draw(news2, kept) {
+  draw(news2, kept, row) {
     this.#line(this.#sentence, news2.sentence);
     attribute(this.#sentence, "class", news2.soft ? "dvergr-soft" : null);
     this.#line(this.#error, news2.error);
-    this.#line(this.#reply, news2.reply);
-    attribute(this.#reply, "class", news2.code ? "dvergr-reply dvergr-mono" : "dvergr-reply");
+    this.#reply.draw(news2.reply ? row : null);
     this.#stream.draw(news2.stream, news2.open ?? false);
     this.#step.hidden = !news2.step && !news2.said;
     this.#line(this.#said, news2.said);
@@ -556,9 +791,9 @@ var Pace = class {
    * @param {number} now
    */
   left(row, now) {
-    const spent = (this.#at - row.started) / 1e3;
-    if (this.#fraction < 0.02 || this.#fraction >= 1 || spent < 2) return null;
-    const rest = spent * (1 - this.#fraction) / this.#fraction - (now - this.#at) / 1e3;
+    const spent2 = (this.#at - row.started) / 1e3;
+    if (this.#fraction < 0.02 || this.#fraction >= 1 || spent2 < 2) return null;
+    const rest = spent2 * (1 - this.#fraction) / this.#fraction - (now - this.#at) / 1e3;
     return rest > 0 ? rest : null;
   }
 };
@@ -583,7 +818,7 @@ function news(row, link, pace) {
 function ended(row, timeline) {
   if (row.error && row.status === "failed") return { error: row.error };
   if (row.reason === "attention-suspended") return { sentence: SUSPENDED };
-  if (row.result) return { reply: row.result, code: !row.kind.startsWith("agent") };
+  if (row.result) return { reply: true };
   if (isTurn(row)) {
     if (row.status !== "completed") return {};
     const isMute = row.reason || row.mute || timeline && !timeline.lives && !timeline.result;
@@ -626,7 +861,7 @@ function facts(row) {
   const place = row.place === "thread" && isLive(row) ? "worker thread" : "";
   const reason = row.status === "failed" && row.reason === "error" ? "error" : "";
   const messages = !row.activities ? "" : some(row.activities, "correlated activity message");
-  return [row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
+  return [row.profile ?? "", row.program ?? "", what, place, reason, messages, ...row.tags ?? []].filter(Boolean);
 }
 
 // src/shared/link.js
@@ -807,6 +1042,8 @@ var Link = class {
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case "whole":
+      case "use":
+      case "reply":
       case "ack":
         return this.#answer(message);
     }
@@ -837,7 +1074,7 @@ var Link = class {
   #answer(message) {
     const answered = this.#answers.get(message.id);
     this.#answers.delete(message.id);
-    if (answered || message.type === "whole") return answered?.(message);
+    if (answered || message.type !== "ack") return answered?.(message);
     const act = this.#acts.get(message.id);
     if (act === void 0) return;
     this.#acts.delete(message.id);

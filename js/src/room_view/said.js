@@ -1,6 +1,7 @@
 // One message: who, when, what, and below it the turns that it caused.
 
 import { attribute, button, make, say, shape } from '../shared/dom.js';
+import { spent } from '../shared/money.js';
 import { isLive, isTurn, state, unsaid, word } from '../shared/status.js';
 import { Stream } from '../shared/stream.js';
 import { clock, count, duration, running, some } from '../shared/time.js';
@@ -222,6 +223,8 @@ class Line {
   #who = make('span', { class: 'dvergr-cut dvergr-soft' });
   #word = make('span', { class: 'dvergr-word' });
   #took = make('span', { class: 'dvergr-soft' });
+  #money = make('span', { class: 'dvergr-soft' });
+  #doing = make('span', { class: 'dvergr-doing dvergr-cut' });
   #note = make('span', { class: 'dvergr-cut' });
   #stream = new Stream();
   #leave;
@@ -236,7 +239,7 @@ class Line {
   constructor(cancel, leave, signal) {
     this.#leave = leave;
     this.cancel = button('Cancel', 'dvergr-quiet', cancel, signal);
-    const news = make('span', { class: 'dvergr-news' }, this.#word, this.#took, this.#note, this.cancel);
+    const news = make('span', { class: 'dvergr-news' }, this.#word, this.#took, this.#money, this.#doing, this.#note, this.cancel);
     this.el = make('div', { class: 'dvergr-turn' }, shape(), this.#who, make('div', { class: 'dvergr-body' }, news, this.#stream.el));
   }
 
@@ -258,6 +261,12 @@ class Line {
     say(this.#note, note);
     this.#note.hidden = !note;
     attribute(this.#note, 'class', `dvergr-cut ${error ? 'dvergr-bad' : 'dvergr-soft'}`);
+    const { amount, rest, isLow } = spent(row);
+    say(this.#money, amount + rest);
+    this.#money.hidden = !amount;
+    attribute(this.#money, 'class', isLow ? 'dvergr-low' : 'dvergr-soft');
+    say(this.#doing, isLive(row) && row.doing ? `uses ${row.doing}` : '');
+    this.#doing.hidden = !this.#doing.textContent;
     this.#stream.draw(isLive(row) ? (row.said ?? '') : undefined, link.presence === 'live');
     this.#drawCancel(row, link);
     this.#row = row;

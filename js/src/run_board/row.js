@@ -1,6 +1,7 @@
 // One row of the board, and the heads above.
 
 import { attribute, button, make, measure, say, shape } from '../shared/dom.js';
+import { inColumn } from '../shared/money.js';
 import { isLive, listWord, state } from '../shared/status.js';
 import { clock, count, duration, percent, running } from '../shared/time.js';
 
@@ -14,6 +15,7 @@ const COLUMNS = [
   ['label', ''],
   ['done', 'dvergr-half'],
   ['steps', 'dvergr-num dvergr-wide'],
+  ['cost', 'dvergr-num dvergr-half dvergr-cost'],
   ['took', 'dvergr-num'],
   ['began', 'dvergr-num dvergr-wide'],
   ['', 'dvergr-half'],
@@ -35,6 +37,7 @@ export class Row {
   #bar = make('span', { class: 'dvergr-progress dvergr-meter dvergr-wide', 'aria-hidden': 'true' }, this.#fill);
   #percent = make('span', { class: 'dvergr-num' });
   #steps = cell('dvergr-num dvergr-wide');
+  #cost = cell('dvergr-num dvergr-half dvergr-cost');
   #took = cell('dvergr-num');
   #began = cell('dvergr-num dvergr-soft dvergr-wide');
   /** @type {HTMLButtonElement} */
@@ -51,7 +54,7 @@ export class Row {
     const named = make('span', { class: 'dvergr-state', role: 'gridcell' }, shape(), this.#word);
     const share = make('span', { class: 'dvergr-share dvergr-half', role: 'gridcell' }, this.#bar, this.#percent);
     const last = make('span', { class: 'dvergr-num dvergr-half', role: 'gridcell' }, this.#cancel);
-    const cells = [named, this.#actor, this.#label, share, this.#steps, this.#took, this.#began, last];
+    const cells = [named, this.#actor, this.#label, share, this.#steps, this.#cost, this.#took, this.#began, last];
     this.el = make('div', { class: 'dvergr-row', role: 'row', 'data-id': id }, ...cells);
     /** @param {MouseEvent} event */
     const click = (event) => {
@@ -76,6 +79,7 @@ export class Row {
     say(this.#label, row.label);
     this.#drawShare(row.progress?.fraction);
     say(this.#steps, row.steps ? count(row.steps) : '');
+    say(this.#cost, inColumn(row));
     say(this.#began, row.status === 'queued' ? '' : clock(row.started));
     this.#drawCancel(row, link, isCurrent);
     this.count(row, link);

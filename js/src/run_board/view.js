@@ -2,6 +2,7 @@
 
 import { Card } from '../shared/card.js';
 import { attribute, button, make, say, shape } from '../shared/dom.js';
+import { hasSpent } from '../shared/money.js';
 import { group } from '../shared/status.js';
 import { clock, count } from '../shared/time.js';
 import { List } from './list.js';
@@ -29,6 +30,8 @@ export class Board {
   /** @type {Card | null} */
   #card = null;
   #isDrawing = false;
+  /** Whether anything was spent: from then on there is a column for it. */
+  #hasSpent = false;
 
   #field = make('input', { class: 'dvergr-field', type: 'search', placeholder: 'Actor, label or tag', 'aria-label': 'Filter' });
   #range = make('span');
@@ -91,6 +94,8 @@ export class Board {
 
   #draw() {
     this.#order.settle(this.#link.rows, this.#list.isHeld);
+    this.#hasSpent ||= [...this.#link.rows.values()].some(hasSpent);
+    attribute(this.el, 'data-money', this.#hasSpent);
     this.#list.draw(this.#order.shown);
     this.#drawChips();
     this.#drawFoot();

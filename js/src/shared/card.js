@@ -1,10 +1,13 @@
 // The card of one Run: head, one line of news, facts, and what Details opens.
 
 import { attribute, button, make, measure, say, shape } from './dom.js';
+import { Money } from './money.js';
+import { Reply } from './reply.js';
 import { isLive, isTurn, state, unsaid, word } from './status.js';
 import { Stream } from './stream.js';
 import { Timeline } from './timeline.js';
 import { clock, count, duration, left, percent, running, some } from './time.js';
+import { Uses } from './use.js';
 
 /** @typedef {import('./wire.d.ts').RunRow} RunRow */
 /** @typedef {import('./link.js').Link} Link */
@@ -32,7 +35,9 @@ export class Card {
   #word = make('span', { class: 'dvergr-word', 'aria-live': 'polite' });
   #took = make('span', { class: 'dvergr-took' });
   #label = make('p', { class: 'dvergr-soft dvergr-cut' });
-  #slot = new Slot();
+  #doing = make('span', { class: 'dvergr-doing dvergr-cut' });
+  #money = new Money();
+  #slot;
   #facts = make('p', { class: 'dvergr-facts' });
   #timeline;
   /** @type {HTMLButtonElement} */
@@ -50,12 +55,13 @@ export class Card {
   constructor(link, id, signal, open = false) {
     this.#link = link;
     this.#id = id;
-    this.#timeline = new Timeline(signal);
+    this.#slot = new Slot(new Reply(link, signal));
+    this.#timeline = new Timeline(signal, new Uses((use, answered) => this.#askUse(use, answered)));
     this.#cancel = button('Cancel', '', () => link.cancel(this.#id), signal);
     this.#toggle = button('Details', 'dvergr-quiet', () => this.#turn(!this.#open), signal);
     const acts = make('span', { class: 'dvergr-acts' }, this.#cancel, this.#toggle);
     const push = make('span', { class: 'dvergr-push' });
-    const head = make('header', { class: 'dvergr-head' }, this.#shape, this.#who, this.#word, this.#took, push, acts);
+    const head = make('header', { class: 'dvergr-head' }, this.#shape, this.#who, this.#word, this.#took, this.#doing, push, this.#money.el, acts);
     this.el = make('section', { class: 'dvergr dvergr-run-card' }, head, this.#label, this.#slot.el, this.#facts, this.#timeline.el);
     this.#turn(open);
   }
@@ -69,7 +75,7 @@ export class Card {
     this.#id = id;
     this.#hasLived = false;
     this.#shownEnd = null;
-    this.#slot.draw({}, false);
+    this.#slot.draw({}, false, null);
     this.update();
     this.#turn(this.#open);
   }
@@ -93,6 +99,10 @@ export class Card {
     this.#label.hidden = !this.#label.textContent;
     say(this.#word, word(row, presence));
     this.#pace.note(row, this.#link.now());
+    const doing = isLive(row) && presence !== 'gone' && row.doing ? `uses ${row.doing}` : '';
+    say(this.#doing, doing);
+    this.#doing.hidden = !doing;
+    this.#money.draw(row);
     this.#hasLived ||= isLive(row);
     this.#drawCancel(row);
     this.#drawFacts(row);
@@ -106,7 +116,7 @@ export class Card {
     if (!row) return;
     const { presence } = this.#link;
     say(this.#took, tookText(row, this.#link));
-    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived);
+    this.#slot.draw(news(row, this.#link, this.#pace), this.#hasLived, row);
     if (this.#open && presence !== 'gone') this.#timeline.grow(isLive(row) ? this.#link.took(row) : null);
   }
 
@@ -134,6 +144,15 @@ export class Card {
     if (!open) return;
     this.#ask();
     this.#drawDetails();
+  }
+
+  /**
+   * @param {string} useId
+   * @param {import('./use.js').Answered} answered
+   */
+  #askUse(useId, answered) {
+    this.#link.ask({ type: 'use', run_id: this.#id, use_id: useId }, answered);
+    return this.#link.presence === 'gone' ? EXCUSES.gone : '';
   }
 
   #ask() {
@@ -171,7 +190,7 @@ const EXCUSES = {
 
 /**
  * @typedef {{ step?: { label: string, fraction: number | null, note: string, done?: number, total?: number }, said?: string,
- *   sentence?: string, soft?: boolean, error?: string, reply?: string, code?: boolean, stream?: string, open?: boolean }} News
+ *   sentence?: string, soft?: boolean, error?: string, reply?: boolean, stream?: string, open?: boolean }} News
  */
 
 /** The line between head and facts. Its parts stay, so that a bar grows instead of being drawn anew. */
@@ -184,20 +203,26 @@ class Slot {
   #step = make('div', { class: 'dvergr-step' }, this.#label, this.#bar, this.#note, this.#said);
   #sentence = make('p');
   #error = make('p', { class: 'dvergr-error dvergr-cut' });
-  #reply = make('p', { class: 'dvergr-reply' });
+  #reply;
   #stream = new Stream();
-  el = make('div', { class: 'dvergr-slot' }, this.#step, this.#sentence, this.#error, this.#reply, this.#stream.el);
+  el;
+
+  /** @param {Reply} reply */
+  constructor(reply) {
+    this.#reply = reply;
+    this.el = make('div', { class: 'dvergr-slot' }, this.#step, this.#sentence, this.#error, reply.el, this.#stream.el);
+  }
 
   /**
    * @param {News} news
    * @param {boolean} kept whether the line stays where there is nothing to say
+   * @param {RunRow | null} row
    */
-  draw(news, kept) {
+  draw(news, kept, row) {
     this.#line(this.#sentence, news.sentence);
     attribute(this.#sentence, 'class', news.soft ? 'dvergr-soft' : null);
     this.#line(this.#error, news.error);
-    this.#line(this.#reply, news.reply);
-    attribute(this.#reply, 'class', news.code ? 'dvergr-reply dvergr-mono' : 'dvergr-reply');
+    this.#reply.draw(news.reply ? row : null);
     this.#stream.draw(news.stream, news.open ?? false);
     this.#step.hidden = !news.step && !news.said;
     this.#line(this.#said, news.said);
@@ -296,7 +321,7 @@ function news(row, link, pace) {
 function ended(row, timeline) {
   if (row.error && row.status === 'failed') return { error: row.error };
   if (row.reason === 'attention-suspended') return { sentence: SUSPENDED };
-  if (row.result) return { reply: row.result, code: !row.kind.startsWith('agent') };
+  if (row.result) return { reply: true };
   if (isTurn(row)) {
     if (row.status !== 'completed') return {};
     const isMute = row.reason || row.mute || (timeline && !timeline.lives && !timeline.result);
@@ -359,5 +384,5 @@ function facts(row) {
   const place = row.place === 'thread' && isLive(row) ? 'worker thread' : '';
   const reason = row.status === 'failed' && row.reason === 'error' ? 'error' : '';
   const messages = !row.activities ? '' : some(row.activities, 'correlated activity message');
-  return [row.program ?? '', what, place, reason, messages, ...(row.tags ?? [])].filter(Boolean);
+  return [row.profile ?? '', row.program ?? '', what, place, reason, messages, ...(row.tags ?? [])].filter(Boolean);
 }

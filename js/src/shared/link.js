@@ -6,8 +6,10 @@ import { isLive } from './status.js';
 /** @typedef {import('./wire.d.ts').RunRow} RunRow */
 /** @typedef {import('./wire.d.ts').TimelineWire} TimelineWire */
 /** @typedef {import('./wire.d.ts').FromRoom} FromPython */
-/** @typedef {import('./wire.d.ts').Whole | import('./wire.d.ts').Ack} Answer */
-/** @typedef {import('./wire.d.ts').Post | import('./wire.d.ts').Older | import('./wire.d.ts').AskWhole | import('./wire.d.ts').Answer} Asked */
+/** @typedef {import('./wire.d.ts').UseTold | import('./wire.d.ts').ReplyTold} Told */
+/** @typedef {import('./wire.d.ts').Whole | import('./wire.d.ts').Ack | Told} Answer */
+/** @typedef {import('./wire.d.ts').Post | import('./wire.d.ts').Older | import('./wire.d.ts').AskWhole | import('./wire.d.ts').Answer} AskedOfRoom */
+/** @typedef {AskedOfRoom | import('./wire.d.ts').AskUse | import('./wire.d.ts').AskReply} Asked */
 /** @typedef {Asked extends infer Each ? Each extends Asked ? Omit<Each, 'id'> : never : never} Question an act without its id */
 /** @typedef {import('./wire.d.ts').Snapshot | import('./wire.d.ts').RoomSnapshot} Snapshot */
 /** @typedef {import('./wire.d.ts').Patch | import('./wire.d.ts').RoomPatch} Patch */
@@ -223,6 +225,8 @@ export class Link {
         this.timelines.set(message.run_id, message.timeline);
         return this.#tell({ details: message.run_id });
       case 'whole':
+      case 'use':
+      case 'reply':
       case 'ack':
         return this.#answer(message);
     }
@@ -257,7 +261,7 @@ export class Link {
   #answer(message) {
     const answered = this.#answers.get(message.id);
     this.#answers.delete(message.id);
-    if (answered || message.type === 'whole') return answered?.(message);
+    if (answered || message.type !== 'ack') return answered?.(message);
     const act = this.#acts.get(message.id);
     if (act === undefined) return;
     this.#acts.delete(message.id);

@@ -1,4 +1,4 @@
-// Durations, offsets and clock times as the look words them.
+// Durations, offsets, clock times and figures as the look words them.
 
 /** @type {import('./model.d.ts').Time} */
 export const browserTime = {
@@ -119,3 +119,12 @@ export const count = (value) => grouped.format(value);
  * @param {string} word
  */
 export const some = (value, word) => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
+
+/**
+ * `900 bytes`, `12 kB`, `1.4 MB`.
+ * @param {number} bytes
+ */
+export function size(bytes) {
+  if (bytes < 1000) return some(bytes, 'byte');
+  return bytes < 999_500 ? `${count(Math.round(bytes / 1000))} kB` : `${count(Math.round(bytes / 100_000) / 10)} MB`;
+}

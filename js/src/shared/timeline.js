@@ -1,6 +1,7 @@
 // Details: the chart of what a Run did, its legend, and the same in words.
 
 import { attribute, button, make, measure, say } from './dom.js';
+import { dollars } from './money.js';
 import { count, duration, mark, marks, offset, running } from './time.js';
 
 /** @typedef {import('./wire.d.ts').TimelineWire} TimelineWire */
@@ -36,11 +37,16 @@ export class Timeline {
   #growing = [];
   /** @type {HTMLElement[]} what stands at now */
   #nows = [];
+  #uses;
   el = make('div', { class: 'dvergr-details' });
 
-  /** @param {AbortSignal} signal */
-  constructor(signal) {
+  /**
+   * @param {AbortSignal} signal
+   * @param {import('./use.js').Uses} uses
+   */
+  constructor(signal, uses) {
     this.#signal = signal;
+    this.#uses = uses;
   }
 
   /**
@@ -124,7 +130,8 @@ export class Timeline {
 
   /** @param {TimelineWire} timeline */
   #drawList(timeline) {
-    return make('ol', { class: 'dvergr-log' }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
+    const isPaid = timeline.entries.some((entry) => entry.cost !== undefined || entry.unpriced);
+    return make('ol', { class: isPaid ? 'dvergr-log dvergr-paid' : 'dvergr-log' }, ...timeline.entries.map((entry) => this.#drawEntry(entry)));
   }
 
   /** @param {EntryWire} entry */
@@ -134,35 +141,69 @@ export class Timeline {
     const item = make(
       'li',
       { class: entry.tone === 'person' ? 'dvergr-from-person' : null },
-      entry.more ? this.#opener(entry) : make('span', { class: 'dvergr-cut' }, entry.who),
+      entry.more || entry.use ? this.#opener(entry) : make('span', { class: 'dvergr-cut' }, entry.who),
       make('span', { class: 'dvergr-num dvergr-soft' }, offset(entry.at)),
       text,
       make('span', { class: 'dvergr-num dvergr-soft' }, entry.goes_on ? 'goes on' : took),
+      make('span', { class: 'dvergr-num dvergr-soft dvergr-cost' }, paidText(entry)),
     );
-    if (entry.more && this.#opened.has(entry.key)) item.append(whole(entry));
+    const below = this.#below(entry);
+    if (below) item.append(below);
     return item;
+  }
+
+  /**
+   * What stands below an entry that is open; null where it is not.
+   * @param {EntryWire} entry
+   */
+  #below(entry) {
+    if (entry.use) return this.#uses.below(entry.key);
+    return this.#opened.has(entry.key) ? whole(entry) : null;
+  }
+
+  /** @param {EntryWire} entry */
+  #open(entry) {
+    if (entry.use) return this.#uses.open(entry.key, entry.who);
+    this.#opened.add(entry.key);
+    return whole(entry);
+  }
+
+  /** @param {EntryWire} entry */
+  #close(entry) {
+    this.#uses.close(entry.key);
+    this.#opened.delete(entry.key);
   }
 
   /** @param {EntryWire} entry */
   #opener(entry) {
-    const isOpen = this.#opened.has(entry.key);
+    const isOpen = this.#below(entry) !== null;
     const node = button(
       entry.who,
       'dvergr-quiet',
       () => {
-        const open = !this.#opened.has(entry.key);
-        if (open) this.#opened.add(entry.key);
-        else this.#opened.delete(entry.key);
-        attribute(node, 'aria-expanded', String(open));
-        if (open) node.parentElement?.append(whole(entry));
-        else node.parentElement?.querySelector('.dvergr-open')?.remove();
+        const wasOpen = this.#below(entry) !== null;
+        attribute(node, 'aria-expanded', String(!wasOpen));
+        if (!wasOpen) return node.parentElement?.append(this.#open(entry));
+        this.#close(entry);
+        node.parentElement?.querySelector('.dvergr-open')?.remove();
       },
       this.#signal,
     );
     attribute(node, 'aria-expanded', String(isOpen));
     attribute(node, 'data-key', entry.key);
+    if (entry.use) attribute(node, 'aria-label', `${entry.who}: arguments and result`);
+    if (entry.use) attribute(node, 'title', 'Arguments and result');
     return node;
   }
+}
+
+/**
+ * What it cost: `$0.0123`; with a plus where something of it has no known price.
+ * @param {EntryWire} entry
+ */
+function paidText({ cost, unpriced }) {
+  if (cost === undefined) return unpriced ? 'unknown' : '';
+  return dollars(cost) + (unpriced ? '+' : '');
 }
 
 /**

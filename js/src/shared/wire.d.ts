@@ -1,5 +1,37 @@
-// Made from dvergr_nb/records/wire.py and wire_room.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
+// Made from dvergr_nb/records/wire*.py by: python -m tests.records.wire_types > js/src/shared/wire.d.ts
 // Times are milliseconds since 1970; offsets and lengths are seconds.
+
+/** One bar, dot or tick; offsets and lengths in seconds. */
+export interface MarkWire {
+  shape: 'phase' | 'round' | 'tool' | 'failed' | 'cut' | 'said' | 'tick' | 'bad';
+  at: number;
+  took?: number;
+  text?: string;
+  title?: string;
+}
+
+/** One line of the chart. */
+export interface LaneWire {
+  name: string;
+  marks: MarkWire[];
+  count: number;
+  took?: number;
+}
+
+/** One line of the list. `cost` in micro-dollars; `unpriced`: something of it has no known price. `use`: a use of a tool, whose arguments and result may be asked for by the key. */
+export interface EntryWire {
+  key: string;
+  who: string;
+  at: number;
+  text: string;
+  took?: number;
+  goes_on?: boolean;
+  tone?: 'person' | 'bad';
+  more?: string;
+  cost?: number;
+  unpriced?: boolean;
+  use?: boolean;
+}
 
 /** One Run from its beginning to `took` seconds after it. */
 export interface TimelineWire {
@@ -14,11 +46,11 @@ export interface TimelineWire {
   error?: string;
 }
 
-/** A person asked for all of a long reply. */
-export interface AskReply {
-  type: 'reply';
-  id: string;
-  run_id: string;
+/** What a tool gave besides text. `picture`: a data: URL, where it may be shown; else `size` in bytes has to do. */
+export interface BlobWire {
+  media_type: string;
+  size: number;
+  picture?: string;
 }
 
 /** A person asked for arguments and result of a use of a tool. */
@@ -27,16 +59,6 @@ export interface AskUse {
   id: string;
   run_id: string;
   use_id: string;
-}
-
-/** The answer to `AskReply`: all of it, or as much as is ever shown; then it is `cut`. */
-export interface ReplyTold {
-  type: 'reply';
-  id: string;
-  run_id: string;
-  at: number;
-  text: string;
-  cut?: boolean;
 }
 
 /** The answer to `AskUse`. `cut`: what there is more of than is shown. */
@@ -48,8 +70,25 @@ export interface UseTold {
   at: number;
   arguments: string;
   result: string;
-  cut?: 'arguments' | 'result'[];
+  cut?: ('arguments' | 'result')[];
   blobs?: BlobWire[];
+}
+
+/** A person asked for all of a long reply. */
+export interface AskReply {
+  type: 'reply';
+  id: string;
+  run_id: string;
+}
+
+/** The answer to `AskReply`: all of it, or as much as is ever shown; then it is `cut`. */
+export interface ReplyTold {
+  type: 'reply';
+  id: string;
+  run_id: string;
+  at: number;
+  text: string;
+  cut?: boolean;
 }
 
 /** How far a body says it is; `fraction` is between 0 and 1. */
