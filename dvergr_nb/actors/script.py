@@ -11,12 +11,15 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.program import Broken, Suspend
 from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import PAUSES, Reason, checked_word
 from dvergr_nb.records.text import shown
+
+if TYPE_CHECKING:
+    from dvergr_nb.actors.models.lines import Call
 
 SILENT: Final = "[no_reply]"
 """What a model says that does not want to say anything."""
@@ -112,6 +115,13 @@ def use(tool: str, result: Any = None, *, takes: float = 0.0, fails: str | None 
     if fails is not None:
         checked_word(fails, "the word for a failure")
     return Use(tool=tool, result=result, takes=seconds_of(takes, "takes"), fails=fails)
+
+
+def call(tool: str, /, **arguments: Any) -> Call:
+    """Has a scripted model, not a scripted actor, want a tool: `script.call("query_frame", sql="select 1")`."""
+    from dvergr_nb.actors.models import lines
+
+    return lines.call(tool, **arguments)
 
 
 def together(*uses: Use) -> Together:
