@@ -148,6 +148,10 @@ class ModelServer(ABC):
         return self
 
     async def __aexit__(self, *_exc: object) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Closes all connections and takes no more."""
         assert self._server is not None
         self._server.close()
         for task in self._tasks:

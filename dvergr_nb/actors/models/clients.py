@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from dvergr_nb.actors.models.reference import Remote, is_local
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from httpx2 import AsyncClient
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
@@ -81,7 +84,15 @@ def _http(endpoint: str | None) -> AsyncClient:
         return create_async_httpx2_client()
     import httpx2
 
-    return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport())
+    return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport(verify=_certificates()))
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Those of this machine. To read them takes a good part of the time that a client takes to make."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _made(asked: Remote, http: AsyncClient) -> Provider[Any]:

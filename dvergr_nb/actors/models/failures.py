@@ -103,7 +103,7 @@ def _of_pydantic(problem: BaseException) -> Found | None:
         of.ConcurrencyLimitExceeded: _TOO_MANY,
     }
     if found := next((found for kind, found in rules.items() if isinstance(problem, kind)), None):
-        return found
+        return _BY_STATUS.get(_status(problem) or 0, found) if found is _BUSY else found
     return _of_other_api_error(problem) if isinstance(problem, of.ModelAPIError) else None
 
 
@@ -112,6 +112,8 @@ def _of_other_api_error(problem: BaseException) -> Found:
     status = _status(problem)
     if status is not None:
         return _of_status(status)
+    if getattr(problem, "in_stream", False):
+        return _BUSY
     causes = list(_causes(problem))
     if any(isinstance(each, json.JSONDecodeError | UnicodeDecodeError) for each in causes) or "JSON" in str(problem):
         return _CONFUSED
@@ -194,7 +196,7 @@ def _retry_after(problem: BaseException) -> float | None:
 def _words(problem: BaseException) -> str:
     """The provider's own words on one line, without keys and then cut: a piece of a key would be a key half told."""
     said = _message_in(getattr(problem, "body", None)) or str(getattr(problem, "message", "") or problem)
-    return clipped(printable(" ".join(secrets.scrub(said).split())), MESSAGE_LIMIT)
+    return clipped(printable(" ".join(secrets.scrub(said).split())).rstrip("."), MESSAGE_LIMIT)
 
 
 def _message_in(body: Any) -> str:

@@ -83,7 +83,7 @@ async def played(step: Step, place: Place, messages: Sequence[ModelMessage]) -> 
         step = checked(await _asked(step, place, messages))
     match step:
         case BaseException():
-            raise step
+            raise step.with_traceback(None)
         case tuple():
             return step
         case _:

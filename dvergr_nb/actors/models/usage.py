@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.list_prices import list_price
 from dvergr_nb.actors.models.reference import is_official
 from dvergr_nb.records.money import Price, Usage, cost_of
 from dvergr_nb.records.profile import Profile
+from dvergr_nb.records.text import clipped, mended
+from dvergr_nb.runtime.secrets import scrub
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
+
+NAME_LIMIT: Final = 200
+"""Longest name under which a model answers, in characters; it may say anything."""
 
 
 def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usage:
@@ -25,7 +30,7 @@ def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usag
     said = response.usage
     usage = Usage(
         model=asked.name,
-        answered_as=response.model_name,
+        answered_as=None if response.model_name is None else scrub(mended(clipped(response.model_name, NAME_LIMIT))),
         provider=asked.provider,
         input_tokens=max(0, said.input_tokens),
         output_tokens=max(0, said.output_tokens),

@@ -1,0 +1,111 @@
+"""What a call came to: tokens as the provider counts them, cost at the price of the name that was asked."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.usage import RequestUsage
+
+from dvergr_nb.actors.models.asked import Asked
+from dvergr_nb.actors.models.list_prices import list_price
+from dvergr_nb.actors.models.scripted_model import scripted_model
+from dvergr_nb.actors.models.usage import price_for, usage_of
+from dvergr_nb.records.money import Usage
+from dvergr_nb.records.profile import Profile
+from tests.models.asking import SERVERS, ask, model_at
+from tests.rigs.model_server import Say, Tokens
+
+LOCAL = "http://127.0.0.1:8000/v1"
+MANY = Tokens(input=1000, output=50, cache_read=400, cache_write=0)
+WRITTEN = Tokens(input=1000, output=50, cache_read=400, cache_write=100)
+
+
+async def used(provider: str, act: Say, *, streams: bool) -> Usage:
+    """The usage of one call, measured over HTTP."""
+    async with SERVERS[provider](act) as server, model_at(server, provider) as asked:
+        return usage_of(await ask(asked.model, streams=streams), asked, "completed")
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+async def test_tokens_of_the_cache_are_among_the_input_and_cost_their_own_price(provider, streams) -> None:
+    usage = await used(provider, Say(tokens=MANY), streams=streams)
+    assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (1000, 50, 400)
+    assert usage.cost == 600 * 1 + 50 * 2 + 40
+    assert (usage.is_measured, usage.outcome, usage.provider) == (True, "completed", provider)
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+async def test_tokens_written_to_the_cache_cost_more(streams) -> None:
+    usage = await used("anthropic", Say(tokens=WRITTEN), streams=streams)
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (1000, 400, 100)
+    assert usage.cost == 500 + 40 + 125 + 100
+
+
+@pytest.mark.parametrize("provider", ["openai", "google"])
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+async def test_a_usage_that_is_left_out_is_unmeasured_and_has_no_cost(provider, streams) -> None:
+    usage = await used(provider, Say(tokens=None), streams=streams)
+    assert (usage.is_measured, usage.cost, usage.input_tokens) == (False, None, 0)
+
+
+@pytest.mark.parametrize("provider", SERVERS)
+async def test_another_name_in_the_answer_changes_no_price(provider) -> None:
+    usage = await used(provider, Say(model="gpt-4o-mini", tokens=Tokens(input=100, output=10)), streams=False)
+    assert (usage.model, usage.answered_as, usage.cost) == ("small", "gpt-4o-mini", 120)
+
+
+def asked_for(price: dict[str, float] | None) -> Asked:
+    """A model of that price."""
+    return Asked(model=scripted_model("hi"), name="small", provider="openai", price=price)
+
+
+def test_a_call_without_an_answer_is_unmeasured() -> None:
+    usage = usage_of(None, asked_for({"input": 1.0, "output": 1.0}), "ModelBusy")
+    assert usage == Usage(model="small", provider="openai", is_measured=False, outcome="ModelBusy")
+
+
+def test_an_unknown_price_is_no_price_at_all() -> None:
+    response = ModelResponse(
+        parts=[TextPart("hi")], usage=RequestUsage(input_tokens=5, output_tokens=5), model_name="gpt-4o-mini"
+    )
+    usage = usage_of(response, asked_for(None), "completed")
+    assert (usage.cost, usage.is_measured, usage.input_tokens) == (None, True, 5)
+
+
+def test_a_price_of_nothing_is_a_price() -> None:
+    response = ModelResponse(parts=[TextPart("hi")], usage=RequestUsage(input_tokens=5, output_tokens=5))
+    assert usage_of(response, asked_for({"input": 0.0, "output": 0.0}), "completed").cost == 0
+
+
+# Prices --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_profiles_price_comes_first() -> None:
+    own = {"input": 9.0, "output": 9.0}
+    assert price_for(Profile(id="a", model="openai:gpt-5-mini", prices={"gpt-5-mini": own}), "gpt-5-mini", "openai") == own
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"), [("openai", "gpt-5-mini"), ("openai-chat", "gpt-5-mini"), ("anthropic", "claude-haiku-4-5")]
+)
+def test_a_provider_itself_takes_its_list_price(provider, name) -> None:
+    price = price_for(Profile(id="a", model=f"{provider}:{name}"), name, provider)
+    assert price is not None
+    assert 0 < price["cache_read"] < price["input"] < price["output"]
+
+
+def test_no_list_price_holds_anywhere_else() -> None:
+    assert price_for(Profile(id="a", model="openai:gpt-5-mini", endpoint=LOCAL), "gpt-5-mini", "openai") is None
+
+
+def test_no_list_price_holds_for_another_tier_of_service() -> None:
+    profile = Profile(id="a", model="openai:gpt-5-mini", settings={"openai_service_tier": "flex"})
+    assert price_for(profile, "gpt-5-mini", "openai") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"), [("claude-sonnet-4-5", "anthropic"), ("nothing-like-it", "openai"), ("a", "nowhere")]
+)
+def test_a_price_with_tiers_or_of_an_unknown_model_is_none(name, provider) -> None:
+    assert list_price(name, provider) is None
