@@ -20,6 +20,7 @@ from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.handler import PROGRAM, STEERABLE
 from dvergr_nb.runtime.inbox import Inbox
 from dvergr_nb.runtime.reply import Given, Handler, Reply
+from dvergr_nb.runtime.secrets import ended
 
 
 def turn_of(program: Program) -> Handler:
@@ -174,7 +175,7 @@ class _Turn:
 
     def _broke_off(self, how: str, said: str = "") -> None:
         if self._journal.has_facts:
-            self._journal.tell(f"{how} in round {self._begun}" + (f"; until then: {said}" if said else ""))
+            self._journal.tell(f"{how} in round {self._begun}" + (f"; until then: {ended(said)}" if said else ""))
 
 
 async def _settle(*tasks: asyncio.Task[Any]) -> None:

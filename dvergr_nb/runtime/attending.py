@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -15,9 +14,10 @@ from dvergr_nb.records.attention import ENQUEUE, OBSERVE, RESTART, Attention, At
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.operation import Attend
 from dvergr_nb.records.run import LiveRun
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.ports import Settled, Store
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

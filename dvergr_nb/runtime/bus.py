@@ -7,7 +7,6 @@ subscriber causes while it is being told are queued and told afterwards.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from dvergr_nb.ids import RunId
 from dvergr_nb.records.event import Event, RunsSnapshot
 from dvergr_nb.records.run import LiveRun
 from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.logs import logger
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 Subscriber = Callable[[Event], object]
 Make = Callable[[int], Event]

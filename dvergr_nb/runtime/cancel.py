@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import logging
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
@@ -12,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from dvergr_nb.records.run import Reason
+from dvergr_nb.runtime.logs import logger
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 T = TypeVar("T")
 Hook = Callable[[], object]

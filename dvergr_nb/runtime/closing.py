@@ -6,7 +6,6 @@ told to those who wait.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
@@ -18,10 +17,11 @@ from dvergr_nb.records.message import ACTIVITY, RUNS, Message
 from dvergr_nb.records.operation import End, Moved, row_in
 from dvergr_nb.records.run import Reason, Run, RunStatus, live
 from dvergr_nb.runtime.entry import Entry, Tools
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.ports import Nobody, Outside, Settled
 from dvergr_nb.runtime.settle import FIRST_RETRY_S, LAST_RETRY_S, Ending, described, ending, unposted, write_end
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 PUBLISH_TRIES: Final = 12
 """How often a publication that raises is tried, with the pauses of a terminal write: about half a minute."""

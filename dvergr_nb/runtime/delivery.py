@@ -7,7 +7,6 @@ handed over a few participants at a time, so that a broadcast to hundreds does n
 from __future__ import annotations
 
 import contextvars
-import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -19,9 +18,10 @@ from dvergr_nb.records.message import Message
 from dvergr_nb.runtime.handle import RunHandle
 from dvergr_nb.runtime.home import Home
 from dvergr_nb.runtime.line import PLAIN, Arrival, Options
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.participant import Participant
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 SLICE: Final = 8
 """How many participants are handed a message before others have a turn on the loop: about 3 ms."""

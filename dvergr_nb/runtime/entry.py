@@ -34,6 +34,8 @@ from dvergr_nb.runtime.limits import Limits, Watch
 from dvergr_nb.runtime.ports import Noted, Settled, Store
 from dvergr_nb.runtime.prints import Prints
 from dvergr_nb.runtime.reply import Reply
+from dvergr_nb.runtime.said import LIMIT, Said, without_secrets
+from dvergr_nb.runtime.secrets import scrubbed
 from dvergr_nb.runtime.wallet import Bank
 from dvergr_nb.runtime.wanted import NOTHING as NOTHING_WANTED
 from dvergr_nb.runtime.workers import Workers
@@ -50,8 +52,6 @@ SLOW_S: Final = 5.0
 """Longest wait of one report in a worker thread."""
 REPLY_LIMIT: Final = 100_000
 """Longest private output of a Run, in characters."""
-STREAM_LIMIT: Final = 2_000
-"""How much of a streamed text is shown, from its end, in characters."""
 
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -131,7 +131,7 @@ class Entry(Accounts):
         self.replies: list[Message] = []
         self.cancel_requested_at: dt.datetime | None = None
         self._progress: Progress | None = None
-        self._said = ""
+        self._said = Said()
         self._doing = ""
         self._activities = 0
         self._dropped = 0
@@ -156,7 +156,7 @@ class Entry(Accounts):
             steps=self.steps,
             progress=self._progress,
             activities=self._activities,
-            said=self._said,
+            said=self._said.shown,
             doing=self._doing,
             place=self.place,
             checks=not self.in_worker or self.token.has_checked,
@@ -211,8 +211,6 @@ class Entry(Accounts):
         if not self._has_room(bool(facts)):
             return None
         entry = self._message(ACTIVITY, content, kind, facts, metadata)
-        if metadata:
-            messages.checked(entry)
         return self.tools.store.note(Record(message=entry), lambda answer: self._recorded(entry, answer))
 
     def _has_room(self, must: bool) -> bool:
@@ -243,7 +241,7 @@ class Entry(Accounts):
     async def blob(self, data: bytes, media_type: str) -> Blob:
         """Keeps bytes beside the store; written in a thread, for the disk may be slow."""
         self.watch.stir()
-        return await asyncio.to_thread(self.tools.store.keep_blob, data, media_type)
+        return await asyncio.to_thread(lambda: self.tools.store.keep_blob(scrubbed(data, media_type), media_type))
 
     def progressed(self, progress: Progress) -> None:
         """Shows how far the body is."""
@@ -265,7 +263,7 @@ class Entry(Accounts):
 
     def _heard(self, line: str) -> None:
         self.watch.stir()
-        self._said = line
+        self._said.line(line)
         self.changed()
 
     def changed(self) -> None:
@@ -282,8 +280,8 @@ class Entry(Accounts):
     def streamed(self, text: str) -> None:
         """Shows the text that is being made."""
         self.watch.stir()
-        self._said = text[-STREAM_LIMIT:]
-        self._show(lambda seq: RunPartial(seq=seq, run=self.run, text=self._said))
+        self._said.stream(text)
+        self._show(lambda seq: RunPartial(seq=seq, run=self.run, text=self._said.shown))
 
     def doing(self, what: str) -> None:
         """Shows which tools are at work."""
@@ -302,11 +300,12 @@ class Entry(Accounts):
     def output(self, reply: str | Reply) -> Message:
         """The output message, a reply to the trigger: a text is private, a `Reply` goes to the room. Raises `BadMessage`."""
         if isinstance(reply, str):
-            self._said = clipped(reply, STREAM_LIMIT)
-            return self._message(RUNS, clipped(reply, REPLY_LIMIT), "result", ())
+            private = self._message(RUNS, clipped(reply, REPLY_LIMIT), "result", ())
+            self._said.line(clipped(private.content, LIMIT))
+            return private
         to = None if reply.to == EVERYONE else reply.to or (self.trigger.sender if self.trigger else self.row.actor)
         message = messages.checked(self._message(to, reply.content, "result", reply.facts, reply.metadata))
-        self._said = clipped(message.content, STREAM_LIMIT)
+        self._said.line(clipped(message.content, LIMIT))
         return message
 
     def _message(
@@ -335,8 +334,10 @@ class Entry(Accounts):
             facts=facts,
             created_at=self.now(),
         )
+        if metadata:
+            messages.checked(message)
         messages.check_facts(message)
-        return message
+        return without_secrets(message)
 
     async def in_thread(self, work: Callable[[], Any]) -> Any:
         """Runs a function of the body in a worker thread, to its end."""
@@ -382,13 +383,8 @@ class Entry(Accounts):
             run_hook(hook)
         self.prints.close()
         if self._dropped:
-            self.tools.store.note(
-                Record(
-                    message=self._message(
-                        ACTIVITY, f"{self._dropped:,} reports were dropped: the disk was behind", "dropped", ()
-                    )
-                )
-            )
+            told = f"{self._dropped:,} reports were dropped: the disk was behind"
+            self.tools.store.note(Record(message=self._message(ACTIVITY, told, "dropped", ())))
         self.is_silent = True
 
     def release(self) -> None:

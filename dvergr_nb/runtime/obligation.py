@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -25,9 +24,10 @@ from dvergr_nb.errors import BadInput
 from dvergr_nb.records.run import Reason, Run, RunStatus, checked_word
 from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime.body import Done, Outcome, Pause
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.reply import Given, Reply, Withheld
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 
 class Obligation:

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TextIO
 
 from dvergr_nb.records.text import clipped
 from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.secrets import ended, parted
 
 FLUSH_S: Final = 0.1
 """Print output of one Run is gathered this long before it becomes one activity message."""
@@ -69,10 +70,16 @@ class Prints:
         return True
 
     def flush(self) -> None:
-        """Makes one activity message of what is held, and lets waiting threads print on."""
+        """Makes one activity message of what is held, and lets waiting threads print on.
+
+        What may be the beginning of a secret waits for the rest of it.
+        """
         with self._room:
-            text, self._held = "".join(self._held), []
-            self._size = 0
+            held = "".join(self._held)
+            is_last = self._closed or self._dropped > 0
+            text, rest = (ended(held), "") if is_last else parted(held)
+            self._held = [rest] if rest else []
+            self._size = len(rest)
             self._scheduled = False
             self._room.notify_all()
         if text.strip():

@@ -15,6 +15,7 @@ from dvergr_nb.records.message import PERSON, RUNS, Message
 from dvergr_nb.records.run import WORD_LIMIT, Provenance, Run
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.said import own_words
 
 if TYPE_CHECKING:
     from dvergr_nb.records.money import Grant
@@ -112,7 +113,7 @@ def _row(request: Request, asker: Asker, room: str, trigger: MessageId) -> Run:
 def _trigger(request: Request, asker: Asker, room: str) -> Message:
     """A message of the person to `_runs`; a reply where `reply_to` is given."""
     message_id, parent = asker.ids.message(), cast("MessageId | None", request.reply_to)
-    return messages.checked(
+    message = messages.checked(
         Message(
             id=message_id,
             tenant_id=asker.tenant_id,
@@ -126,3 +127,4 @@ def _trigger(request: Request, asker: Asker, room: str) -> Message:
             created_at=asker.clock.now(),
         )
     )
+    return own_words(message)

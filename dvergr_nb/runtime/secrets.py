@@ -7,9 +7,12 @@ import json
 import os
 import re
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
+
+from dvergr_nb.records.text import ELLIPSIS
 
 MASK: Final = "***"
 SHORTEST: Final = 8
@@ -42,6 +45,26 @@ SHAPES: Final = tuple(
     )
 )
 """A mark that is looked for first, the form of the key, and what is left of it."""
+ANCHORS: Final = tuple(
+    (anchor, tuple(shape for shape in SHAPES if anchor in shape[0]))
+    for anchor in ("-", "_", "AIza", "KIA", "SIA", "xox", "eyJ", "earer", "asic", "://")
+)
+"""What many shapes have in common: most texts have none of it, and that is soon seen."""
+LEAST: Final = len("://a:b@")
+"""Shorter texts hold no secret."""
+SEEN: Final = 6
+"""How much of the beginning of a secret may be shown while the rest of it is not there yet, in characters."""
+MADE_OF: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=%"
+"""Characters that keys are made of."""
+BEGUN: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk-|AIza|gh[pousr]_|github_pat_|glpat-|hf_|xox[abeprs]-|AKIA|ASIA|eyJ)[A-Za-z0-9_.-]*\Z"
+)
+SCHEMES: Final = ("bearer", "basic")
+LOGIN: Final = re.compile(r"://[^\s/:@?#\"']{1,200}:[^\s/@\"']{7,400}\Z")
+TEXTS: Final = ("text/", "application/json", "image/svg+xml")
+"""Media types whose bytes are text."""
+MARGIN: Final = 4_096
+"""At least so much of a text is looked at before and behind what is shown of it: longer than a key, in characters."""
 
 
 class Secrets:
@@ -65,24 +88,82 @@ class Secrets:
             self._seen = None
 
     def scrub(self, text: str) -> str:
-        """The text with `***` where a secret was."""
+        """The text with `***` where a secret was; where it was cut, which its last character tells, also for a part of one."""
+        if len(text) < LEAST:
+            return text
         for form in self._known():
             if form in text:
                 text = text.replace(form, MASK)
-        for mark, shape, left in SHAPES:
-            if mark in text:
-                text = shape.sub(left, text)
-        return text
+        for anchor, shapes in ANCHORS:
+            if anchor in text:
+                text = _without(shapes, text)
+        return text if text[-1] != ELLIPSIS else self.ended(text[:-1]) + ELLIPSIS
+
+    def ended(self, text: str) -> str:
+        """A scrubbed text that breaks off, without the beginning of a secret at its end."""
+        start = self._begins_at(text)
+        return text if start is None else text[:start] + MASK
+
+    def parted(self, text: str) -> tuple[str, str]:
+        """A text that goes on, scrubbed as far as it can be told, and what at its end may be the beginning of a secret."""
+        start = self._begins_at(text)
+        return (self.scrub(text), "") if start is None else (self.scrub(text[:start]), text[start:])
+
+    def last(self, text: str, limit: int) -> str:
+        """The last `limit` characters of a text that goes on, without secrets: quick however long the text is."""
+        margin = max(MARGIN, len(next(iter(self._known()), "")))
+        window = text[-(limit + margin) :]
+        clean = self.ended(self.scrub(window))
+        return clean[-limit:] if len(window) == len(text) else clean[margin:][-limit:]
+
+    def _begins_at(self, text: str) -> int | None:
+        """Where at the end of the text a secret begins of which more than `SEEN` characters are there, and not all of them."""
+        found = [start for form in self._known() if (start := _beginning(form, text)) is not None]
+        found += [max(0, len(text) - MARGIN) + start for start in _looks_begun(text[-MARGIN:])]
+        return min(found, default=None)
 
     def _known(self) -> tuple[str, ...]:
         now = _raw(self._environment)
         if now == self._seen:
             return self._forms
         with self._lock:
-            self._seen = dict(now)
+            now = dict(now)
             values = {value.strip() for name, value in list(self._environment.items()) if is_secret(name, value)}
             self._forms = tuple(sorted({form for value in values | self._added for form in forms_of(value)}, key=_length))
+            self._seen = now  # after what was found: other threads look without the lock
             return self._forms
+
+
+def _without(shapes: Sequence[tuple[str, re.Pattern[str], str]], text: str) -> str:
+    for mark, shape, left in shapes:
+        if mark in text:
+            text = shape.sub(left, text)
+    return text
+
+
+def _beginning(form: str, text: str) -> int | None:
+    """Where the end of the text is the beginning of that form."""
+    head = form[: SEEN + 1]
+    start = text.find(head, max(0, len(text) - len(form) + 1))
+    while start >= 0:
+        if form.startswith(text[start:]):
+            return start
+        start = text.find(head, start + 1)
+    return None
+
+
+def _looks_begun(text: str) -> Iterator[int]:
+    """Where at the end of the text something begins that has the shape of a secret."""
+    before = text.rstrip(MADE_OF)
+    token = text[len(before) :]
+    if len(token) > SEEN:
+        begun = BEGUN.search(token)
+        if before.rstrip().lower().endswith(SCHEMES):
+            yield len(before)
+        elif begun is not None and len(token) - begun.start() > SEEN:
+            yield len(before) + begun.start()
+    if "://" in text and (login := LOGIN.search(text)) is not None:
+        yield login.start() + len("://")
 
 
 def _length(form: str) -> tuple[int, str]:
@@ -120,6 +201,34 @@ PROCESS: Final = Secrets()
 def scrub(text: str) -> str:
     """The text with `***` where a secret of this process was: cheap, also on large texts."""
     return PROCESS.scrub(text)
+
+
+def ended(text: str) -> str:
+    """A text that breaks off, without secrets and without the beginning of one at its end."""
+    return PROCESS.ended(PROCESS.scrub(text))
+
+
+def parted(text: str) -> tuple[str, str]:
+    """What can be said of a text that goes on, and what of it must wait for the rest: the beginning of a secret, it may be."""
+    return PROCESS.parted(text)
+
+
+def last(text: str, limit: int) -> str:
+    """The last `limit` characters of a text that goes on, without secrets."""
+    return PROCESS.last(text, limit)
+
+
+def scrubbed(data: bytes, media_type: str) -> bytes:
+    """Bytes as they may be kept: those that are text are without secrets."""
+    if not media_type.startswith(TEXTS):
+        return data
+    return scrub(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def tells_none(problem: BaseException) -> bool:
+    """Whether its traceback may be shown as it is."""
+    text = "".join(traceback.format_exception(problem))
+    return scrub(text) == text
 
 
 def add(value: str) -> None:

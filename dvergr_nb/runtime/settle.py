@@ -6,14 +6,14 @@ Precedence: cancelled, then failed, then waiting, then completed; the reason fol
 from __future__ import annotations
 
 import dataclasses
-import logging
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dvergr_nb.errors import BadInput, ModelError, Refused, SessionClosed, StepLimit, WalletShort
+from dvergr_nb.agent_errors import ModelError, StepLimit, WalletShort
+from dvergr_nb.errors import BadInput, Refused, SessionClosed
 from dvergr_nb.ids import short
 from dvergr_nb.records import pause
 from dvergr_nb.records.message import ACTIVITY, RUNS
@@ -24,10 +24,12 @@ from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.body import Done, Failed, Pause
 from dvergr_nb.runtime.cancel import FAILING, Stop
 from dvergr_nb.runtime.home import Home
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.ports import Settled, Store
 from dvergr_nb.runtime.reply import Reply
+from dvergr_nb.runtime.secrets import scrub, tells_none
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 FIRST_RETRY_S: Final = 0.025
 LAST_RETRY_S: Final = 5.0
@@ -108,32 +110,42 @@ def _failed(problem: BaseException, reason: str = Reason.ERROR) -> Ending:
         reason=REASONS.get(type(problem), reason),
         error=described(problem),
         traceback=None if isinstance(problem, PLAIN) else told(problem),
-        problem=problem,
+        problem=problem if _may_be_shown(problem) else None,
     )
 
 
+def _may_be_shown(problem: BaseException) -> bool:
+    """Whether who awaits the Run may be given it as the cause, with all that it comes from: no secret is in any of it."""
+    try:
+        return tells_none(problem)
+    except BaseException:  # noqa: BLE001  # the exception's own code, so part of the body
+        return False
+
+
 def described(problem: BaseException) -> str:
-    """The exception's type and text, as the record keeps them."""
+    """The exception's type and text, as the record keeps them, without secrets."""
     try:
         text = clipped(str(problem), ERROR_LIMIT)
     except BaseException as worse:  # noqa: BLE001  # the exception's own code, so part of the body, and it ends nothing else
         text = f"(its text could not be made: {type(worse).__name__})"
-    return mended(clipped(f"{type(problem).__name__}: {text}" if text else type(problem).__name__, ERROR_LIMIT))
+    return scrub(mended(clipped(f"{type(problem).__name__}: {text}" if text else type(problem).__name__, ERROR_LIMIT)))
 
 
 def told(problem: BaseException) -> str:
-    """The traceback as text, without the frames of this package."""
+    """The traceback as text, without secrets and without the frames of this package."""
     try:
         summary = traceback.TracebackException.from_exception(problem, capture_locals=False)
         summary.stack = traceback.StackSummary.from_list([f for f in summary.stack if not f.filename.startswith(OWN_CODE)])
-        return mended(clipped("".join(summary.format()), TRACEBACK_LIMIT))
+        return scrub(mended(clipped("".join(summary.format()), TRACEBACK_LIMIT)))
     except BaseException as worse:  # noqa: BLE001  # likewise
         return f"{type(problem).__name__}: (its traceback could not be made: {type(worse).__name__})"
 
 
 def unposted(reply_error: str) -> Ending:
     """The end of a Run whose reply the room cannot take."""
-    return Ending(status=RunStatus.FAILED, reason=Reason.REPLY_EMISSION_FAILED, error=mended(clipped(reply_error, ERROR_LIMIT)))
+    return Ending(
+        status=RunStatus.FAILED, reason=Reason.REPLY_EMISSION_FAILED, error=scrub(mended(clipped(reply_error, ERROR_LIMIT)))
+    )
 
 
 def write_end(store: Store, home: Home, end: End, then: Callable[[Settled, End], object]) -> None:

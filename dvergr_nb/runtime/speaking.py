@@ -26,6 +26,7 @@ from dvergr_nb.runtime.participant import Participant
 from dvergr_nb.runtime.paying import said_by_code
 from dvergr_nb.runtime.ports import Noted, Settled
 from dvergr_nb.runtime.request import Asker, checked_key
+from dvergr_nb.runtime.said import own_words
 
 OnBusy = Literal["steer", "queue", "refuse"]
 ON_BUSY: Final = ("steer", "queue", "refuse")
@@ -152,7 +153,7 @@ class Speaking:
         asker = self._house.asker()
         key = checked_key(said.key)
         own = asker.ids.message() if key is None else named(mended(f"{asker.tenant_id}|{self._name}|{key}"))
-        return messages.checked(
+        message = messages.checked(
             Message(
                 id=MessageId(own),
                 tenant_id=asker.tenant_id,
@@ -167,6 +168,7 @@ class Speaking:
                 created_at=asker.clock.now(),
             )
         )
+        return own_words(message)
 
     def post(self, said: Said, options: Options = PLAIN) -> tuple[Flight, Noted]:
         """Stores a message and has it delivered; what it causes is known once it has landed."""

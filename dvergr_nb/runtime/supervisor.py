@@ -13,7 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final
 
-from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed, WalletShort
+from dvergr_nb.agent_errors import WalletShort
+from dvergr_nb.errors import DvergrError, RoomClosed, Sealed, SessionClosed, StoreFailed
 from dvergr_nb.ids import RunId, short
 from dvergr_nb.records.event import CancelRequested, RunQueued, RunResumed, RunStarted, RunWithdrawn
 from dvergr_nb.records.message import Message
@@ -26,13 +27,14 @@ from dvergr_nb.runtime.context import CURRENT, Context
 from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.ports import Outside, Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
 from dvergr_nb.runtime.settle import Ending
 from dvergr_nb.runtime.wanted import NOTHING, Wanted
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 LAST_MESSAGES: Final = 20
 """Among so many last messages of a Run its reply is looked for."""

@@ -6,7 +6,6 @@ They are children of the span that was current where the Run was started. Withou
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,7 @@ from dvergr_nb.records.profile import Profile
 from dvergr_nb.records.run import Run, RunStatus
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.logs import logger
 from dvergr_nb.runtime.secrets import scrub
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dvergr_nb.actors.models.asked import Asked
 
-log = logging.getLogger(__name__)
+log = logger(__name__)
 
 SEMCONV: Final = "genai 0.1.0-dev"
 """The conventions whose names these are; only this table knows them."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dvergr_nb.actors.tools.result import fitted, scrubbed
+from dvergr_nb.actors.tools.result import fitted
 from dvergr_nb.actors.tools.tool import Rich, ToolFailed
 from dvergr_nb.records.tool_use import Blob
 from dvergr_nb.runtime.context import Context
@@ -80,7 +80,7 @@ class Output:
         """All of it, its rich outputs kept. Raises `ToolFailed` with the same where the eval has failed."""
         blobs: list[Blob] = []
         for media_type, data in self._shown:
-            blob = await ctx.blob(scrubbed(data, media_type), media_type)
+            blob = await ctx.blob(data, media_type)
             self.note(f"{media_type}, {blob.size:,} bytes, kept as {blob.sha256[:12]}")
             blobs.append(blob)
         if self._left_out:

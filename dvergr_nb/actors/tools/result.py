@@ -21,8 +21,6 @@ NOTHING_SAID: Final = "done"
 ROWS: Final = 20
 """How many rows of a table a model is shown."""
 COLUMNS: Final = 20
-TEXTS: Final = ("text/", "application/json", "image/svg+xml")
-"""Media types whose bytes are text, so that secrets are looked for in them."""
 
 
 async def told(value: Any, ctx: Context) -> Rich:
@@ -55,13 +53,6 @@ def cut(text: str, kept: str) -> str:
     """The beginning of a long text, with a line that says how much of it that is."""
     line = f"\n[{len(text):,} characters in all, the rest was cut; {kept}]"
     return text[: RESULT_LIMIT - len(line)] + line
-
-
-def scrubbed(data: bytes, media_type: str) -> bytes:
-    """Bytes as they may be kept: those that are text are without secrets."""
-    if not media_type.startswith(TEXTS):
-        return data
-    return scrub(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 async def _bytes(data: bytes, ctx: Context) -> Rich:
