@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.program import Program, Rounds
 from dvergr_nb.actors.turn import turn_of
-from dvergr_nb.errors import NoSuchProfile, StoreFailed
+from dvergr_nb.agent_errors import NoSuchProfile
+from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.message import RUNS, Message
 from dvergr_nb.records.operation import Define, Defined
 from dvergr_nb.records.query import MessageFilter
@@ -131,10 +132,12 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         return handler
 
     def check(self, profile: Profile, wanted: Wanted) -> None:
-        """Raises `BadModel` or `BadTool` where a turn could not be played in this kernel, before there is a Run of it."""
+        """Raises `BadInput`, `BadModel` or `BadTool` where a turn could not be played in this kernel; there is no Run yet."""
+        from dvergr_nb.actors.agents.wishes import check_wishes
         from dvergr_nb.actors.models.resolving import usable
 
         usable(profile, wanted.model, self._bound(profile.id))
+        check_wishes(profile, wanted)
         self.tools_of(profile, (*profile.skills, *wanted.skills))
 
     def tools_of(self, profile: Profile, skills: Sequence[Skill]) -> Mapping[str, Tool]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage
 
+from dvergr_nb.actors.agents.history import History
 from dvergr_nb.actors.agents.instructions import instructions_of
 from dvergr_nb.actors.agents.rounds import ModelRounds
 from dvergr_nb.actors.agents.spans import TurnSpans
@@ -34,7 +34,7 @@ class Kit:
     """The profile's tools by name, found when a turn begins, so that a cell that is run again counts. Raises `BadTool`."""
     asked: Callable[[Any], Asked]
     """The model of that reference, the profile's for None. Raises `BadModel`."""
-    conversation: Callable[[Message], Awaitable[Sequence[ModelMessage]]]
+    conversation: Callable[[Message], Awaitable[History]]
     """What was said on the thread before a message."""
 
 

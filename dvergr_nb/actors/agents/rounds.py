@@ -13,7 +13,7 @@ from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End as Ended
 
 from dvergr_nb.actors.agents.driver import Driver
-from dvergr_nb.actors.agents.history import prompt
+from dvergr_nb.actors.agents.history import History, prompt
 from dvergr_nb.actors.agents.listening import listen
 from dvergr_nb.actors.agents.spans import TurnSpans
 from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before
@@ -22,10 +22,11 @@ from dvergr_nb.actors.models.usage import usage_of
 from dvergr_nb.actors.program import Answer, Complete, Continue, End, Round, ToolCall
 from dvergr_nb.actors.tools.running import run_tool
 from dvergr_nb.actors.tools.tool import Tool
-from dvergr_nb.errors import ModelError, StepLimit
+from dvergr_nb.agent_errors import ModelError, StepLimit
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.profile import Profile
 from dvergr_nb.runtime.context import Context
+from dvergr_nb.runtime.secrets import scrub
 
 T = TypeVar("T")
 Part = Any
@@ -43,13 +44,14 @@ class ModelRounds:
         tools: Mapping[str, Tool],
         asked: Callable[[Any], Asked],
         message: Message,
-        before: Sequence[ModelMessage],
+        before: History,
         ctx: Context,
         spans: TurnSpans,
     ) -> None:
         self._agent, self._profile, self._tools, self._find, self._ctx = agent, profile, tools, asked, ctx
         self._spans = spans
-        self._settled: list[ModelMessage] = list(before)
+        self._settled: list[ModelMessage] = list(before.shown)
+        self._known = before.ids
         self._request: list[Part] = [prompt(message)]
         self._response: ModelResponse | None = None
         self._driver: Driver | None = None
@@ -68,7 +70,7 @@ class ModelRounds:
         if given.number >= self._max_steps:
             raise StepLimit(self._profile.id, self._max_steps)
         self._given = given = self._spans.watched(given)
-        self._request += [prompt(message) for message in given.folded]
+        self._request += [prompt(message) for message in given.folded if message.id not in self._known]
         asked = await self._next_model()
         for attempt in range(self._profile.retries + 1):
             with self._spans.chat(asked, self._settings(None), given.number) as chat:
@@ -162,7 +164,7 @@ class ModelRounds:
         if self._ctx.wanted.output_type is not None and not (calls and all(call.tool_name in self._tools for call in calls)):
             return await self._checked_output()
         own = tuple(ToolCall(id=call.tool_call_id or "call", name=call.tool_name or "tool") for call in calls)
-        return Answer(text=response.text or "", tool_calls=own)
+        return Answer(text=scrub(response.text or ""), tool_calls=own)
 
     async def _checked_output(self) -> Answer:
         """pydantic-ai checks the output: it is the end of the turn, or the model is told what is wrong with it."""
