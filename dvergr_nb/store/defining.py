@@ -6,7 +6,8 @@ import dataclasses
 import datetime as dt
 from typing import Any
 
-from dvergr_nb.errors import BadInput, ProfileConflict
+from dvergr_nb.agent_errors import ProfileConflict
+from dvergr_nb.errors import BadInput
 from dvergr_nb.records.operation import Define, Defined
 from dvergr_nb.records.profile import Profile, checked, profile_of
 from dvergr_nb.records.text import mended, shown

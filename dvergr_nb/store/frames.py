@@ -7,6 +7,7 @@
 | `status` `run_status` | categorical of the five durable statuses (in Arrow: dictionary) |
 | `kind` `run_kind` | categorical of the kinds found (in Arrow: dictionary) |
 | `took` `at_seconds` | seconds, float |
+| `amount_usd` `cost_usd` `overrun_usd` | dollars, float |
 | `tags` | list of text |
 | all others | text, whole number or truth value; missing where there is none |
 
@@ -99,6 +100,24 @@ SELECT * EXCLUDE (key, place, thread_key, run_key) FROM (
 )
 ORDER BY created_at, key, place
 """
+_LEDGER = """
+WITH RECURSIVE tree AS (
+    SELECT key FROM dv.my_run_rows WHERE key = TRY_CAST($tree AS UUID)
+    UNION ALL
+    SELECT child.key FROM dv.my_run_rows AS child JOIN tree ON child.parent_key = tree.key
+)
+SELECT * EXCLUDE (key, run_key) FROM (
+    SELECT * FROM dv.my_ledger_frame
+    WHERE ($room IS NULL OR room = $room)
+      AND ($run IS NULL OR run_key = TRY_CAST($run AS UUID))
+      AND ($actor IS NULL OR actor = $actor)
+      AND ($tree IS NULL OR run_key IN (SELECT key FROM tree))
+      AND ($since IS NULL OR created_at > CAST($since AS TIMESTAMPTZ))
+    ORDER BY created_at DESC, key DESC
+    LIMIT $limit
+)
+ORDER BY created_at, key
+"""
 
 
 class Readable(Protocol):
@@ -135,6 +154,17 @@ class ActivityFilters(MessageFilters, total=False):
     """As for messages, and whose Run it was."""
 
     actor: str | None
+
+
+class LedgerFilters(TypedDict, total=False):
+    """As `MessageFilter`, without a thread; `tree` is a Run, with which all are meant that it contains."""
+
+    room: str | None
+    run: RunId | None
+    actor: str | None
+    tree: RunId | None
+    since: dt.datetime | None
+    limit: int | None
 
 
 @overload
@@ -175,6 +205,19 @@ def activity(store: Readable, *, arrow: bool = False, **wanted: Unpack[ActivityF
     if wanted.get("limit") is None:
         return _frame(store, _ACTIVITY, _parameters(ActivityFilters, wanted, without="limit"), arrow=arrow)
     return _frame(store, _LAST_ACTIVITY, _parameters(ActivityFilters, wanted), arrow=arrow)
+
+
+@overload
+def ledger(store: Readable, *, arrow: Literal[False] = False, **wanted: Unpack[LedgerFilters]) -> pd.DataFrame: ...
+@overload
+def ledger(store: Readable, *, arrow: Literal[True], **wanted: Unpack[LedgerFilters]) -> pa.Table: ...
+def ledger(store: Readable, *, arrow: bool = False, **wanted: Unpack[LedgerFilters]) -> pd.DataFrame | pa.Table:
+    """One row per move of money and per call of a model, oldest first; a limit keeps the last ones. Raises `BadFilter`."""
+    _check_names(wanted, LedgerFilters)
+    MessageFilter(room=wanted.get("room"), run=wanted.get("run"), since=wanted.get("since"), limit=wanted.get("limit"))
+    RunFilter(actor=wanted.get("actor"))
+    RunFilter(tree=wanted.get("tree"))
+    return _frame(store, _LEDGER, _parameters(LedgerFilters, wanted), arrow=arrow)
 
 
 def _check_names(wanted: Mapping[str, Any], known: type) -> None:

@@ -15,7 +15,7 @@ from dvergr_nb.records.pause import Envelope
 from dvergr_nb.records.query import MessageFilter, RunFilter
 from dvergr_nb.records.room import Member, Room, Unanswered
 from dvergr_nb.records.run import Run
-from dvergr_nb.store import accounts, people, presence, reads
+from dvergr_nb.store import accounts, agents, people, presence, reads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +121,10 @@ class Lookups(ABC):
     def sql(self, query: str, parameters: people.Parameters = None, limit_s: float = people.LIMIT_S) -> people.Result:
         """Runs a person's SELECT over the views. Raises `QueryRefused`, `QueryFailed` or `QueryTimedOut`."""
         return self.read(lambda con: people.asked(con, query, parameters, limit_s))
+
+    def query(self, frames: Mapping[str, pd.DataFrame], sql: str, *, limit_s: float, rows: int) -> agents.Found:
+        """Runs a SELECT of an agent over frames, apart from this store. Raises `BadInput` or a `QueryError`."""
+        return agents.query(frames, sql, limit_s=limit_s, rows=rows)
 
     def room_frames(self, room: str) -> Mapping[str, pd.DataFrame]:
         """What happened in a room, by the names of the views, for `agents.query`."""

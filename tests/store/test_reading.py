@@ -155,13 +155,13 @@ def test_a_read_that_kills_the_instance_is_asked_again(tmp_store_path: Path) -> 
 
 
 def test_frames_have_their_documented_columns_and_dtypes_also_when_empty(store: Store) -> None:
-    empty = {name: getattr(frames, name)(store).dtypes for name in ("runs", "messages", "activity")}
+    empty = {name: getattr(frames, name)(store).dtypes for name in ("runs", "messages", "activity", "ledger")}
     unit = admit(tags=("x",), label="fit", kind="workflow")
     together(store, [unit, said(unit.run)])
     for name, dtypes in empty.items():
         frame = getattr(frames, name)(store)
         assert list(frame.columns) == list(dtypes.index)
-        assert len(frame) == (2 if name == "messages" else 1)
+        assert len(frame) == {"messages": 2, "ledger": 0}.get(name, 1)
     frame = frames.runs(store)
     kinds = {column: str(frame[column].dtype) for column in frame.columns}
     assert kinds["id"] == kinds["trigger"] == kinds["parent"] == kinds["error"] == "str"
@@ -195,7 +195,7 @@ def test_frames_take_the_filters_of_listings_and_combine_them(store: Store) -> N
 def test_frames_come_as_arrow_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = admit()
     together(store, [unit, said(unit.run)])
-    for frame in (frames.runs, frames.messages, frames.activity):
+    for frame in (frames.runs, frames.messages, frames.activity, frames.ledger):
         table = frame(store, arrow=True)
         assert table.column_names == list(frame(store).columns)
     assert str(frames.runs(store, arrow=True).schema.field("status").type).startswith("dictionary")
