@@ -44,6 +44,7 @@ class Clients:
 
     def __init__(self) -> None:
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
+        self._closing: set[asyncio.Task[None]] = set()
 
     def model(self, asked: Remote) -> Model:
         """The model object on a client of the running loop; the same one each time, until that is closed."""
@@ -67,9 +68,26 @@ class Clients:
 
     async def aclose(self) -> None:
         """Closes the clients of the running loop with their connections; the next model that is resolved gets a new one."""
-        mine = self._by_loop.pop(asyncio.get_running_loop(), {})
-        for each in mine.values():
-            await each.http.aclose()
+        await _closed(self._by_loop.pop(asyncio.get_running_loop(), {}))
+
+    def close(self) -> asyncio.Task[None] | None:
+        """As `aclose`, where nothing can be awaited: the running loop closes them soon. None where there is nothing."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # connections of loops that have ended, ended with them
+            return None
+        mine = self._by_loop.pop(loop, {})
+        if not mine:
+            return None
+        closing = loop.create_task(_closed(mine))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+        return closing
+
+
+async def _closed(opened: Opened) -> None:
+    for each in opened.values():
+        await each.http.aclose()
 
 
 SHARED: Final = Clients()
