@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from dvergr_nb.records.message import Fact
+from dvergr_nb.runtime.queries import Queries
 from dvergr_nb.runtime.wallet import RunWallet
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dvergr_nb.runtime.ports import Noted
 
 
-class Accounts:
+class Accounts(Queries):
     """What a live Run does about money."""
 
     row: Run

@@ -20,7 +20,8 @@ from dvergr_nb.records.run import LABEL_LIMIT, LiveRun, Progress, Run
 from dvergr_nb.records.text import clipped, mended, shown
 from dvergr_nb.runtime.cancel import CancelToken
 from dvergr_nb.runtime.dials import Dials
-from dvergr_nb.runtime.ports import Noted
+from dvergr_nb.runtime.ports import Found, Noted
+from dvergr_nb.runtime.secrets import scrub
 from dvergr_nb.runtime.wallet import RunWallet
 from dvergr_nb.runtime.wanted import Wanted
 
@@ -81,6 +82,8 @@ class Reporter(Protocol):
     async def blob(self, data: bytes, media_type: str) -> Blob: ...
 
     def at_end(self, hook: Callable[[], object]) -> None: ...
+
+    def queried(self, frames: Mapping[str, Any] | None, sql: str, limit_s: float, rows: int) -> Found: ...
 
     def now(self) -> dt.datetime: ...
 
@@ -156,7 +159,7 @@ class Context:
     def progress(self, done: float | None = None, total: float | None = None, label: str = "") -> None:
         """Says how far the work is: `done` of `total`, and what it is at. Shown at once, recorded about once a second."""
         said = Progress(
-            done=_number("done", done), total=_number("total", total), label=mended(clipped(str(label), LABEL_LIMIT))
+            done=_number("done", done), total=_number("total", total), label=scrub(mended(clipped(str(label), LABEL_LIMIT)))
         )
         self._reporter.progressed(said)
         self._record_progress(said)
@@ -201,7 +204,7 @@ class Context:
 
     def doing(self, what: str) -> None:
         """Shows which tools are at work now, empty for none. Live only; what counts are the facts."""
-        self._reporter.doing(mended(clipped(what, LABEL_LIMIT)))
+        self._reporter.doing(scrub(mended(clipped(what, LABEL_LIMIT))))
 
     def stepped(self) -> None:
         """A step of the work is done, such as a model round: counted on the Run."""
@@ -273,8 +276,8 @@ class Context:
                 room=run.room,
                 run_id=run.id,
                 round=ROUND.get() if round is None else round,
-                chunk_id=mended(chunk_id),
-                title=mended(title),
+                chunk_id=scrub(mended(chunk_id)),
+                title=scrub(mended(title)),
                 at=now,
             )
             for chunk_id, title in titles.items()
@@ -291,6 +294,14 @@ class Context:
         if not isinstance(data, bytes | bytearray | memoryview):
             raise BadInput(f"a blob is bytes, not {type(data).__name__}")
         return await self._reporter.blob(bytes(data), media_type)
+
+    def query_room(self, sql: str, *, limit_s: float = 10.0, rows: int = 1_000) -> Found:
+        """What a SELECT gives over `runs`, `messages` and `activity` of this room. Takes a while: in a worker thread."""
+        return self._reporter.queried(None, sql, limit_s, rows)
+
+    def query_frames(self, frames: Mapping[str, Any], sql: str, *, limit_s: float = 10.0, rows: int = 1_000) -> Found:
+        """What a SELECT gives over copies of data frames, by their names. Takes a while: in a worker thread."""
+        return self._reporter.queried(frames, sql, limit_s, rows)
 
     def spawn(self, work: Any, *args: Any, **options: Any) -> RunHandle:
         """Starts `work` as a child Run, in this Run's room; options as those of `d.job`.

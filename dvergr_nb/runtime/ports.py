@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dvergr_nb.ids import MessageId, RunId
 from dvergr_nb.records.attention import AttentionFact
@@ -56,6 +56,17 @@ class Outside(Protocol):
 
     def admits(self, room: str) -> bool:
         """Whether new Runs may begin there. From any thread."""
+
+
+class Found(Protocol):
+    """What a query gave."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    @property
+    def rows(self) -> Sequence[Sequence[Any]]:
+        """Numbers, texts and truth values as themselves, all else as text."""
 
 
 class Nobody:
@@ -147,6 +158,12 @@ class Store(Protocol):
 
     def blob(self, sha256: str) -> bytes:
         """The bytes of that name. Raises `BlobMissing`."""
+
+    def room_frames(self, room: str) -> Mapping[str, Any]:
+        """What happened in a room, as data frames by the names of the views."""
+
+    def query(self, frames: Mapping[str, Any], sql: str, *, limit_s: float, rows: int) -> Found:
+        """Runs one SELECT over copies of data frames, apart from the store. Raises `BadInput` or a `QueryError`."""
 
     def ids_like(self, piece: str) -> Sequence[RunId]:
         """Ids of Runs that begin or end with the piece, newest first, at most 20."""

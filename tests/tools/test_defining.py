@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 
 from dvergr_nb.actors.tools.defining import DEFINED, tool
 from dvergr_nb.actors.tools.tool import Tool
-from dvergr_nb.errors import BadInput, BadTool
+from dvergr_nb.agent_errors import BadTool
+from dvergr_nb.errors import BadInput
 from dvergr_nb.runtime.context import Context
 from tests.tools.uses import told, used
 

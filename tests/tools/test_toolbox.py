@@ -6,7 +6,7 @@ import pytest
 
 from dvergr_nb.actors.tools.defining import tool_of
 from dvergr_nb.actors.tools.toolbox import Toolbox
-from dvergr_nb.errors import BadTool
+from dvergr_nb.agent_errors import BadTool
 
 
 def look(where: str) -> str:

@@ -8,7 +8,8 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dvergr_nb.errors import BadInput, BadTool
+from dvergr_nb.agent_errors import BadTool
+from dvergr_nb.errors import BadInput
 from dvergr_nb.records.text import clipped, shown
 from dvergr_nb.runtime.context import Context
 

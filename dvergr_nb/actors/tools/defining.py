@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 from dvergr_nb.actors.tools.docstring import parameters_of, summary_of
 from dvergr_nb.actors.tools.thread import in_own_thread
 from dvergr_nb.actors.tools.tool import Tool
-from dvergr_nb.errors import BadTool
+from dvergr_nb.agent_errors import BadTool
 from dvergr_nb.records.profile import NAME, TEXT_LIMIT
 from dvergr_nb.records.text import mended, shown
 from dvergr_nb.runtime.context import Context

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dvergr_nb.errors import BadTool
+from dvergr_nb.agent_errors import BadTool
 from dvergr_nb.records.text import first_line, printable
 from dvergr_nb.records.tool_use import Blob
 from dvergr_nb.runtime.context import Context

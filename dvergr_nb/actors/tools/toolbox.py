@@ -8,7 +8,7 @@ from typing import Any
 
 from dvergr_nb.actors.tools.defining import DEFINED, tool_of
 from dvergr_nb.actors.tools.tool import Tool
-from dvergr_nb.errors import BadTool
+from dvergr_nb.agent_errors import BadTool
 from dvergr_nb.records.text import shown
 
 Given = Tool | Callable[..., Any] | str
