@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -114,55 +115,40 @@ def _certificates() -> SSLContext:
 
 
 def _made(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    """A provider on that client whose SDK tries nothing again. That of Google does not unless it is told to."""
+    provider = _provider(asked, http)
+    if hasattr(provider.client, "max_retries"):
+        provider.client.max_retries = 0
+    return provider
+
+
+def _provider(asked: Remote, http: AsyncClient) -> Provider[Any]:
+    key = asked.key or NO_KEY
     match asked.provider:
         case "openai" | "openai-chat" | "openai-responses":
-            return _openai(asked, http)
+            from pydantic_ai.providers.openai import OpenAIProvider
+
+            return OpenAIProvider(base_url=asked.endpoint, api_key=key, http_client=http)
         case "anthropic":
-            return _anthropic(asked, http)
+            from pydantic_ai.providers.anthropic import AnthropicProvider
+
+            return AnthropicProvider(base_url=asked.endpoint, api_key=key, http_client=http)
         case "google":
-            return _google(asked, http)
+            from pydantic_ai.providers.google import GoogleProvider
+
+            return GoogleProvider(base_url=asked.endpoint, api_key=key, http_client=http)
         case _:
             return _other(asked, http)
 
 
-def _openai(asked: Remote, http: AsyncClient) -> Provider[Any]:
-    from openai import AsyncOpenAI
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    key = asked.key or NO_KEY
-    return OpenAIProvider(openai_client=AsyncOpenAI(api_key=key, base_url=asked.endpoint, http_client=http, max_retries=0))
-
-
-def _anthropic(asked: Remote, http: AsyncClient) -> Provider[Any]:
-    from anthropic import AsyncAnthropic
-    from pydantic_ai.providers.anthropic import AnthropicProvider
-
-    client = AsyncAnthropic(api_key=asked.key or NO_KEY, base_url=asked.endpoint, http_client=http, max_retries=0)
-    return AnthropicProvider(anthropic_client=client)
-
-
-def _google(asked: Remote, http: AsyncClient) -> Provider[Any]:
-    from google.genai.types import HttpRetryOptions
-    from pydantic_ai.providers.google import GoogleProvider
-
-    return GoogleProvider(
-        api_key=asked.key or NO_KEY, base_url=asked.endpoint, http_client=http, retry_options=HttpRetryOptions(attempts=1)
-    )
-
-
 def _other(asked: Remote, http: AsyncClient) -> Provider[Any]:
-    """One that pydantic-ai makes. Its SDK is told not to try again where it has a word for that."""
-    import inspect
-
+    """One that pydantic-ai finds by its name, with as much of ours as it takes."""
     from pydantic_ai.providers import infer_provider_class
 
     made = infer_provider_class(asked.provider)
     takes = inspect.signature(made).parameters
     given = {"api_key": asked.key, "http_client": http}
-    provider = made(**{name: value for name, value in given.items() if name in takes and value is not None})
-    if hasattr(provider.client, "max_retries"):
-        provider.client.max_retries = 0
-    return provider
+    return made(**{name: value for name, value in given.items() if name in takes and value is not None})
 
 
 def _model(asked: Remote, provider: Provider[Any]) -> Model:
