@@ -30,9 +30,10 @@ def tokens(spends: Sequence[Spend]) -> Iterator[str]:
     if len(spends) > 1:
         yield f"{len(spends)} calls"
     measured = [spend.usage for spend in spends if spend.usage.is_measured]
-    if measured:
-        yield f"{sum(use.input_tokens for use in measured):,} tokens in, {sum(use.output_tokens for use in measured):,} out"
-    elif spends:
+    given, got = sum(use.input_tokens for use in measured), sum(use.output_tokens for use in measured)
+    if given or got:
+        yield f"{given:,} tokens in, {got:,} out"
+    elif spends and not measured:
         yield "usage unknown"
 
 

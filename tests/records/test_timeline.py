@@ -359,3 +359,8 @@ def test_a_use_of_a_tool_can_be_asked_for_by_the_fact_it_began_with() -> None:
     messages = [said(4, facts=(began, fact(4, "fail", "call 1", status="failed", outcome="NoColumn")))]
     told = entry(timeline(ended(9), messages, after(9)), "sql")
     assert (told.key, told.is_use, told.text, told.took) == (began.id, True, "failed, NoColumn", 3)
+
+
+def test_a_call_that_took_no_tokens_says_none() -> None:
+    drawn = timeline(ended(9), [whole_round(1, 3)], after(9), spends=[spent(3, input_tokens=0, output_tokens=0)])
+    assert entry(drawn, "round 1").text == "big"

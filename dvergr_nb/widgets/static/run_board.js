@@ -799,7 +799,7 @@ var Timeline = class {
   #opener(entry) {
     const isOpen2 = this.#below(entry) !== null;
     const node = button(
-      entry.who,
+      "",
       "dvergr-quiet",
       () => {
         const wasOpen = this.#below(entry) !== null;
@@ -810,10 +810,11 @@ var Timeline = class {
       },
       this.#signal
     );
+    node.append(make("span", { class: "dvergr-cut" }, entry.who));
     attribute(node, "aria-expanded", String(isOpen2));
     attribute(node, "data-key", entry.key);
     if (entry.use) attribute(node, "aria-label", `${entry.who}: arguments and result`);
-    if (entry.use) attribute(node, "title", "Arguments and result");
+    if (entry.use) attribute(node, "title", `${entry.who}: arguments and result`);
     return node;
   }
 };

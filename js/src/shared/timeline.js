@@ -178,7 +178,7 @@ export class Timeline {
   #opener(entry) {
     const isOpen = this.#below(entry) !== null;
     const node = button(
-      entry.who,
+      '',
       'dvergr-quiet',
       () => {
         const wasOpen = this.#below(entry) !== null;
@@ -189,10 +189,11 @@ export class Timeline {
       },
       this.#signal,
     );
+    node.append(make('span', { class: 'dvergr-cut' }, entry.who));
     attribute(node, 'aria-expanded', String(isOpen));
     attribute(node, 'data-key', entry.key);
     if (entry.use) attribute(node, 'aria-label', `${entry.who}: arguments and result`);
-    if (entry.use) attribute(node, 'title', 'Arguments and result');
+    if (entry.use) attribute(node, 'title', `${entry.who}: arguments and result`);
     return node;
   }
 }
