@@ -72,25 +72,37 @@ def funded(draft: Draft, unit: Fund) -> Funded:
 
 
 def charged(draft: Draft, unit: Charge) -> Charged:
-    """Notes a call of a model and takes what it cost, as far as the wallet of its Run reaches."""
+    """Notes a call of a model and takes what it cost, as far as the wallet reaches that pays for its Run."""
     spend = _sound(unit.spend)
     run = run_in_room(draft, spend.run_id, spend.tenant_id, spend.room, "a call of a model")
     there = draft.till.same_spend(spend.id, careful=draft.careful)
     if there is not None:
         if (there.spend.tenant_id, there.spend.run_id) != (spend.tenant_id, spend.run_id):
             raise BadInput(f"the id {short(spend.id)} is that of another call; make a new one")
-        return Charged(inserted=False, taken=there.taken, balances=_own(draft, run))
-    taken = min(spend.usage.cost or 0, draft.till.holds(run.id) or 0)
+        return Charged(inserted=False, taken=there.taken, balances=draft.till.balances(_payer(draft, run)))
+    wallet = _payer(draft, run)
+    taken = 0 if wallet is None else min(spend.usage.cost or 0, draft.till.holds(wallet) or 0)
     if taken:
-        draft.till.move(_transfer(run, "consume", spend.id, source=run.id, amount=taken, at=spend.at))
+        draft.till.move(_transfer(run, "consume", spend.id, source=wallet, amount=taken, at=spend.at))
     draft.till.pay(spend, run, taken)
-    return Charged(inserted=True, taken=taken, balances=_own(draft, run))
+    return Charged(inserted=True, taken=taken, balances=draft.till.balances(wallet))
 
 
-def _own(draft: Draft, run: Run) -> Mapping[str, int]:
-    """What the wallet of the Run holds, where it has one."""
-    balance = draft.till.holds(run.id)
-    return {} if balance is None else {run.id: balance}
+def _payer(draft: Draft, run: Run) -> str | None:
+    """The wallet of the Run, else of the nearest Run above it that has one; None where nobody's is."""
+    return run.id if draft.till.holds(run.id) is not None else _above(draft, run)
+
+
+def _above(draft: Draft, run: Run) -> str | None:
+    """The wallet of the nearest Run that contains it and has one that is open."""
+    while run.parent is not None:
+        if draft.till.holds(run.parent) is not None:
+            return run.parent
+        above = draft.run(run.parent)
+        if above is None:
+            return None
+        run = above
+    return None
 
 
 def _sound(spend: Spend) -> Spend:
@@ -161,10 +173,9 @@ def given_back_before(draft: Draft, run: Run) -> Mapping[str, int]:
 
 
 def _source(draft: Draft, run: Run) -> tuple[str, bool]:
-    """Where the money of a Run comes from and goes back to, and whether that is the wallet of the Run that contains it."""
-    if run.parent is not None and draft.till.holds(run.parent) is not None:
-        return run.parent, True
-    return room_wallet(run.tenant_id, run.room), False
+    """Where the money of a Run comes from and goes back to, and whether that is the wallet of a Run that contains it."""
+    above = _above(draft, run)
+    return (room_wallet(run.tenant_id, run.room), False) if above is None else (above, True)
 
 
 def _transfer(

@@ -64,7 +64,7 @@ def charge(of: Run, cost: int | None, **facts: Any) -> Charge:
 
 
 def check_conserved(store: Store) -> None:
-    """Law 11, by memory and by SQL: no wallet is below nothing, and all together hold what was minted less what was consumed."""
+    """Law 11, by memory and by SQL: no wallet is below nothing, and all together hold what was minted less what was spent."""
     ((expected, held),) = store.read(lambda con: con.execute(SUMS).fetchall())
     balances = dict(store.read(lambda con: con.execute(BALANCES).fetchall()))
     assert held == expected == sum(balances.values())

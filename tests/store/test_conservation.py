@@ -1,4 +1,4 @@
-"""Law 11 over any trees of Runs: all wallets together hold what was minted less what was consumed, and none less than nothing."""
+"""Law 11 over any trees of Runs: all wallets together hold what was minted less what was spent, and none less than nothing."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ Money.TestCase.settings = settings(
 )
 
 
-class TestMoneyIsConservedWhateverHappensToTreesOfRuns(Money.TestCase):  # type: ignore[misc, name-defined]
+class TestMoneyIsConservedWhateverHappensToTreesOfRuns(Money.TestCase):  # type: ignore[misc, valid-type]
     """The rules above, in any order."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from dvergr_nb.errors import BadInput, BadMessage, ThreadBusy
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.money import Grant, Usage, grant_id, mint_id, return_id, room_wallet
-from dvergr_nb.records.operation import Charged, Funded, KeyTaken
+from dvergr_nb.records.operation import Charged, Funded, KeyTaken, Unit
 from dvergr_nb.records.run import Reason, RunStatus
 from dvergr_nb.store import frames
 from dvergr_nb.store.connect import Instance
@@ -368,7 +368,7 @@ def test_runs_of_other_lives_that_are_failed_later_give_back_to_parents_of_this_
 def test_units_whose_answer_was_lost_move_money_once_and_are_answered_the_same(tmp_store_path: Path) -> None:
     tmp_store_path.parent.mkdir()
     given = paid(500, mints=True)
-    units = [fund(100), given, charge(given.run, 40)]
+    units: list[Unit] = [fund(100), given, charge(given.run, 40)]
     with alone(Instance(tmp_store_path, "t")) as one:
         failed: list[str] = []
 
