@@ -15,7 +15,7 @@ from dvergr_nb.records.message import PERSON, RUNS, Message
 from dvergr_nb.records.run import WORD_LIMIT, Provenance, Run
 from dvergr_nb.records.text import shown
 from dvergr_nb.runtime.limits import Limits
-from dvergr_nb.runtime.said import own_words
+from dvergr_nb.runtime.said import own_text, own_words
 
 if TYPE_CHECKING:
     from dvergr_nb.records.money import Grant
@@ -97,7 +97,7 @@ def _row(request: Request, asker: Asker, room: str, trigger: MessageId) -> Run:
             kind=request.kind,
             room=room,
             actor=request.actor,
-            label=request.label,
+            label=own_text(request.label),
             tags=cast("tuple[str, ...]", request.tags),
             trigger=trigger,
             parent=request.parent,

@@ -59,6 +59,11 @@ def own_words(message: Message) -> Message:
     return message if is_typed else without_secrets(message)
 
 
+def own_text(text: str) -> str:
+    """A text that a person types as it is; one that the code of a Run gives, without secrets."""
+    return text if current() is None or not isinstance(text, str) else scrub(text)
+
+
 def _words(fact: object) -> dict[str, Any]:
     return {name: scrub(word) for name in FACT_WORDS if isinstance(word := getattr(fact, name), str)}
 

@@ -54,6 +54,8 @@ LEAST: Final = len("://a:b@")
 """Shorter texts hold no secret."""
 SEEN: Final = 6
 """How much of the beginning of a secret may be shown while the rest of it is not there yet, in characters."""
+SPLIT: Final = 2
+"""So little of a secret at the end of a piece of text does not wait for the next piece: any word might end like that."""
 MADE_OF: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=%"
 """Characters that keys are made of."""
 BEGUN: Final = re.compile(
@@ -106,7 +108,7 @@ class Secrets:
 
     def parted(self, text: str) -> tuple[str, str]:
         """A text that goes on, scrubbed as far as it can be told, and what at its end may be the beginning of a secret."""
-        start = self._begins_at(text)
+        start = self._begins_at(text, SPLIT)
         return (self.scrub(text), "") if start is None else (self.scrub(text[:start]), text[start:])
 
     def last(self, text: str, limit: int) -> str:
@@ -116,9 +118,9 @@ class Secrets:
         clean = self.ended(self.scrub(window))
         return clean[-limit:] if len(window) == len(text) else clean[margin:][-limit:]
 
-    def _begins_at(self, text: str) -> int | None:
-        """Where at the end of the text a secret begins of which more than `SEEN` characters are there, and not all of them."""
-        found = [start for form in self._known() if (start := _beginning(form, text)) is not None]
+    def _begins_at(self, text: str, least: int = SEEN) -> int | None:
+        """Where at the end of the text a secret begins of which more than `least` characters are there, and not all of them."""
+        found = [start for form in self._known() if (start := _beginning(form, text, least)) is not None]
         found += [max(0, len(text) - MARGIN) + start for start in _looks_begun(text[-MARGIN:])]
         return min(found, default=None)
 
@@ -141,9 +143,9 @@ def _without(shapes: Sequence[tuple[str, re.Pattern[str], str]], text: str) -> s
     return text
 
 
-def _beginning(form: str, text: str) -> int | None:
-    """Where the end of the text is the beginning of that form."""
-    head = form[: SEEN + 1]
+def _beginning(form: str, text: str, least: int) -> int | None:
+    """Where the end of the text is the beginning of that form, more than `least` characters of it."""
+    head = form[: least + 1]
     start = text.find(head, max(0, len(text) - len(form) + 1))
     while start >= 0:
         if form.startswith(text[start:]):
