@@ -21,9 +21,10 @@ _AGENTS: Final = "agent hire profile profiles tune".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
 _WRAPPERS: Final = "budget_guard flaky latency own_messages plain_reply silence".split()
-_ERRORS: Final = """ActorBusy AmbiguousRun BadInput BadModel BadTool DvergrError ModelError MoveRefused NoReply NoSuchActor
-NoSuchProfile NoSuchRun NotAStore ProfileConflict QueryError RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed
-SessionClosed StepLimit StoreBusy StoreDamaged StoreError StoreFailed StoreTooNew ThreadBusy WalletShort""".split()
+_AGENT_ERRORS: Final = "BadModel BadTool ModelError NoSuchProfile ProfileConflict StepLimit WalletShort".split()
+_ERRORS: Final = """ActorBusy AmbiguousRun BadInput BlobMissing DvergrError MoveRefused NoReply NoSuchActor NoSuchRun NotAStore
+QueryError RoomClosed RoomNotDrained RunCancelled RunFailed RunWaiting Sealed SessionClosed StoreBusy StoreDamaged StoreError
+StoreFailed StoreTooNew ThreadBusy""".split()
 
 _HOMES: Final = {
     **dict.fromkeys(_API, "dvergr_nb.api"),
@@ -32,6 +33,7 @@ _HOMES: Final = {
     **dict.fromkeys(_CONTEXT, "dvergr_nb.runtime.context"),
     **dict.fromkeys(_OBLIGATION, "dvergr_nb.runtime.obligation"),
     **dict.fromkeys(_WRAPPERS, "dvergr_nb.actors.wrappers"),
+    **dict.fromkeys(_AGENT_ERRORS, "dvergr_nb.agent_errors"),
     **dict.fromkeys(_ERRORS, "dvergr_nb.errors"),
     "Aborted": "dvergr_nb.runtime.cancel",
     "Attention": "dvergr_nb.records.attention",

@@ -5,14 +5,11 @@
     │   ├── BadRun                       a field of a Run that its rules refuse
     │   ├── BadMessage                   a field of a message or of an activity fact
     │   ├── BadAttention                 what a participant decided about a message that arrived while it works
-    │   ├── BadFilter                    filters that cannot be combined, or unknown ones
-    │   ├── BadModel                     a model that cannot be asked: unknown, without its key or its package
-    │   └── BadTool                      a function that cannot be a tool, or a tool that nobody has defined
+    │   └── BadFilter                    filters that cannot be combined, or unknown ones
     ├── NotFound (LookupError)           nothing of that id or name
     │   ├── NoSuchRun
     │   ├── NoSuchMessage
     │   ├── NoSuchActor                  nobody of that name takes part in the room
-    │   ├── NoSuchProfile                no agent of that name or version was defined
     │   ├── BlobMissing                  bytes that the record names are not beside the store any more
     │   └── AmbiguousRun                 a piece of an id that fits several Runs
     ├── Refused                          the state it would need is not there
@@ -23,16 +20,7 @@
     │   ├── RoomClosed                   the room admits nothing any more
     │   ├── RoomNotDrained               Runs of a room that is being closed go on
     │   ├── Sealed                       the Run that would contain it is ending
-    │   ├── ProfileConflict              that version of the profile says something else
-    │   ├── WalletShort                  the wallet does not hold what was to be given
     │   └── LoopBusy                     the kernel's loop did not come round in time
-    ├── StepLimit                        a Run has used all the rounds that its profile allows
-    ├── ModelError                       a call of a model that gave no answer
-    │   ├── ModelRefused                 the provider refuses the request, its key or its model
-    │   ├── ModelBusy                    too many requests, or the provider has trouble; worth another try
-    │   ├── ModelUnreachable             the connection failed or broke
-    │   ├── ModelTimedOut                no answer within the limit
-    │   └── ModelConfused                an answer that cannot be used
     ├── NoReply (TimeoutError)           an actor that was asked gave no reply in time
     ├── SessionClosed                    there is no open store to work on
     ├── StoreError
@@ -49,6 +37,8 @@
         ├── RunFailed
         ├── RunCancelled
         └── RunWaiting
+
+What can go wrong with agents, their models, tools and money goes on in `agent_errors.py`.
 
 A class makes its own sentence from typed values and keeps them as attributes: what is wrong, with which
 value, what to do.
@@ -105,22 +95,6 @@ class BadFilter(BadInput):
     """Filters that cannot be combined, or a filter that does not exist."""
 
 
-class BadModel(BadInput):
-    """A model that cannot be asked; `model` is what was named."""
-
-    def __init__(self, model: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.model = model
-
-
-class BadTool(BadInput):
-    """What cannot be a tool, or a tool that a profile names and nobody has defined; `tool` is its name."""
-
-    def __init__(self, tool: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.tool = tool
-
-
 class NotFound(DvergrError, LookupError):
     """Nothing of that id or name is in this store."""
 
@@ -130,7 +104,7 @@ class NoSuchRun(NotFound):
 
     def __init__(self, piece: str, nearest: Sequence[str] = ()) -> None:
         hint = f"; nearest: {', '.join(one[-8:] for one in nearest)}" if nearest else "; %runs lists what there is"
-        super().__init__(f"no Run {_brief(piece)} in this store{hint}")
+        super().__init__(f"no Run {brief(piece)} in this store{hint}")
         self.piece = piece
         self.nearest = tuple(nearest)
 
@@ -139,7 +113,7 @@ class NoSuchMessage(NotFound):
     """No message has that id in that room."""
 
     def __init__(self, message_id: str, room: str) -> None:
-        super().__init__(f"no message {_brief(message_id)} in room {_brief(room)}; post it first, or name its room")
+        super().__init__(f"no message {brief(message_id)} in room {brief(room)}; post it first, or name its room")
         self.message_id = message_id
         self.room = room
 
@@ -149,29 +123,16 @@ class NoSuchActor(NotFound):
 
     def __init__(self, actor: str, room: str, known: Sequence[str] = (), elsewhere: Sequence[str] = ()) -> None:
         near = difflib.get_close_matches(actor, known, 1, 0.6)
-        there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(map(_brief, known))}" if known else "nobody is there"
+        there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(map(brief, known))}" if known else "nobody is there"
         if near:
-            advice = f"did you mean {_brief(near[0])}?"
+            advice = f"did you mean {brief(near[0])}?"
         elif elsewhere:
-            advice = f"it is in room {', '.join(map(_brief, elsewhere))}"
+            advice = f"it is in room {', '.join(map(brief, elsewhere))}"
         else:
-            advice = f"have it join: d.room({_brief(room)}).join({_brief(actor)}, FUNCTION)"
-        super().__init__(f"no actor {_brief(actor)} takes part in room {_brief(room)}, {there}; {advice}")
+            advice = f"have it join: d.room({brief(room)}).join({brief(actor)}, FUNCTION)"
+        super().__init__(f"no actor {brief(actor)} takes part in room {brief(room)}, {there}; {advice}")
         self.actor = actor
         self.room = room
-        self.known = tuple(known)
-
-
-class NoSuchProfile(NotFound):
-    """No agent of that name, or not in that version, was defined; `known` are names that were."""
-
-    def __init__(self, profile: str, version: int | None = None, known: Sequence[str] = ()) -> None:
-        which = _brief(profile) if version is None else f"{_brief(profile)} in version {version}"
-        near = difflib.get_close_matches(profile, known, 1, 0.6)
-        hint = f"did you mean {_brief(near[0])}?" if near else f"define it: d.agent({_brief(profile)}, model=…, instructions=…)"
-        super().__init__(f"no agent {which} in this store; {hint}")
-        self.profile = profile
-        self.version = version
         self.known = tuple(known)
 
 
@@ -188,7 +149,7 @@ class AmbiguousRun(NotFound):
     """A piece of an id that several Runs share; `candidates` are their full ids."""
 
     def __init__(self, piece: str, candidates: Sequence[str]) -> None:
-        super().__init__(f"{_brief(piece)} fits {len(candidates)} Runs; type more of one: {', '.join(candidates)}")
+        super().__init__(f"{brief(piece)} fits {len(candidates)} Runs; type more of one: {', '.join(candidates)}")
         self.piece = piece
         self.candidates = tuple(candidates)
 
@@ -237,7 +198,7 @@ class RoomDiffers(Refused):
     def __init__(self, room: str, *, exclusive_threads: bool) -> None:
         per = "at most one open Run per thread" if exclusive_threads else "one open Run per thread and actor"
         super().__init__(
-            f"room {_brief(room)} was made with {per}, which cannot be changed; "
+            f"room {brief(room)} was made with {per}, which cannot be changed; "
             f"open it with exclusive_threads={exclusive_threads} or use another name"
         )
         self.room = room
@@ -248,7 +209,7 @@ class RoomClosed(Refused):
     """The room was closed, or is being closed: it admits no message and no Run."""
 
     def __init__(self, room: str) -> None:
-        name = _brief(room)
+        name = brief(room)
         super().__init__(f"room {name} is closed and admits nothing; d.room({name}) opens it, after a fence room.reopen(fence)")
         self.room = room
 
@@ -259,7 +220,7 @@ class RoomNotDrained(Refused):
     def __init__(self, room: str, drain_s: float, runs: Sequence[tuple[str, str]]) -> None:
         named = ", ".join(f"{run_id[-8:]} ({name})" for run_id, name in runs)
         super().__init__(
-            f"room {_brief(room)} has not drained within {drain_s:g} s and admits nothing; still working: {named}; "
+            f"room {brief(room)} has not drained within {drain_s:g} s and admits nothing; still working: {named}; "
             "close it again to wait longer"
         )
         self.room = room
@@ -274,30 +235,6 @@ class Sealed(Refused):
         self.run_id = run_id
 
 
-class ProfileConflict(Refused):
-    """That version of the profile is there and says something else; `profile` and `version` name it."""
-
-    def __init__(self, profile: str, version: int) -> None:
-        super().__init__(
-            f"{_brief(profile)} version {version} is there and says something else, and versions never change; "
-            "leave version out to make the next one"
-        )
-        self.profile = profile
-        self.version = version
-
-
-class WalletShort(Refused):
-    """A wallet does not hold what was to be given; `wanted` and `there` are micro-dollars."""
-
-    def __init__(self, whose: str, wanted: int, there: int) -> None:
-        super().__init__(
-            f"{whose} has ${there / 1e6:,.6g} left and ${wanted / 1e6:,.6g} was to be given; "
-            "give less with budget=, or add money with room.fund(USD)"
-        )
-        self.wanted = wanted
-        self.there = there
-
-
 class LoopBusy(Refused):
     """The kernel's loop is held by a cell; `waited_s` is how long we tried to reach it."""
 
@@ -308,52 +245,12 @@ class LoopBusy(Refused):
         self.waited_s = waited_s
 
 
-class StepLimit(DvergrError):
-    """A Run has used all the rounds that its profile allows: it ends failed, `step-limit`."""
-
-    def __init__(self, actor: str, max_steps: int) -> None:
-        rounds = "1 model round" if max_steps == 1 else f"{max_steps:,} model rounds"
-        super().__init__(f"{_brief(actor)} has used its {rounds} without an end; give it more with max_steps=")
-        self.max_steps = max_steps
-
-
-class ModelError(DvergrError):
-    """A call of a model gave no answer; `model` is the one that was asked, `status` the HTTP status where there was one."""
-
-    def __init__(self, model: str, sentence: str, *, status: int | None = None, retry_after_s: float | None = None) -> None:
-        super().__init__(sentence)
-        self.model = model
-        self.status = status
-        self.retry_after_s = retry_after_s
-        """How long the provider asks to wait before another try, in seconds."""
-
-
-class ModelRefused(ModelError):
-    """The provider refuses the request, its key, its model or its length: the same again is refused again."""
-
-
-class ModelBusy(ModelError):
-    """Too many requests, or the provider has trouble of its own: another try may work."""
-
-
-class ModelUnreachable(ModelError):
-    """The connection could not be made, or broke while the answer came."""
-
-
-class ModelTimedOut(ModelError):
-    """The provider gave no answer within the limit."""
-
-
-class ModelConfused(ModelError):
-    """An answer that cannot be used: no JSON, none of the wanted type, or nothing at all."""
-
-
 class NoReply(DvergrError, TimeoutError):
     """An actor that was asked gave no reply in time; `run_id` is the Run that was to give it, cancelled if it still worked."""
 
     def __init__(self, actor: str, limit_s: float, run_id: str) -> None:
         super().__init__(
-            f"{_brief(actor)} gave no reply within {limit_s:g} s, so its Run {run_id[-8:]} is cancelled where it still works; "
+            f"{brief(actor)} gave no reply within {limit_s:g} s, so its Run {run_id[-8:]} is cancelled where it still works; "
             "give it longer with timeout="
         )
         self.actor = actor
@@ -477,6 +374,6 @@ class RunWaiting(RunEnd):
         super().__init__(run_id, label, reason, f"{label!r} waits for {reason} (Run {run_id[-8:]})")
 
 
-def _brief(text: str) -> str:
+def brief(text: str) -> str:
     """What was typed, in quotes, and not more of it than a line holds."""
     return repr(text if len(text) <= TYPED_LIMIT else text[: TYPED_LIMIT - 1] + "…")

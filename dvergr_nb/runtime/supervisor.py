@@ -28,6 +28,7 @@ from dvergr_nb.runtime.entry import Entry, Tools
 from dvergr_nb.runtime.handle import Desk, RunHandle
 from dvergr_nb.runtime.limits import Limits
 from dvergr_nb.runtime.logs import logger
+from dvergr_nb.runtime.paying import agent_of
 from dvergr_nb.runtime.ports import Outside, Settled
 from dvergr_nb.runtime.prints import SINK
 from dvergr_nb.runtime.request import Draft
@@ -259,6 +260,8 @@ class Supervisor:
             return
         entry.watch.start(lambda why: self._stop(entry, Stop(reason=Reason.TIMEOUT, at=self._tools.clock.now(), detail=why)))
         context = Context(entry, entry.token, self._tools.ids)
+        if (starter := entry.home_context.get(CURRENT)) is not None and entry.owner is None:
+            context.started_by = agent_of(starter)
         entry.home_context.run(CURRENT.set, context)
         entry.home_context.run(SINK.set, entry.prints)
         entry.task = self._tools.home.spawn(self._execute(entry, context), entry.home_context)

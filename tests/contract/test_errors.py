@@ -1,4 +1,4 @@
-"""The tree that errors.py draws is the tree that it has."""
+"""The trees that errors.py and agent_errors.py draw are the tree that there is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 import builtins
 import re
 
-from dvergr_nb import errors
+from dvergr_nb import agent_errors, errors
 from tests.contract.source import PACKAGE, modules, tree_of
 
-INSIDE = {"Down", "Stale"}
-"""Raised and caught within the store; no caller ever sees them."""
+INSIDE = {"Down", "Stale", "ToolFailed", "KernelDied"}
+"""Raised and caught within the store, or within a use of a tool; no caller ever sees them."""
 
 DRAWN = re.compile(r"^(?P<indent>[│ ]*)[├└]── (?P<name>\w+)(?: \((?P<builtin>\w+)\))?")
 
@@ -19,18 +19,18 @@ def drawn() -> dict[str, tuple[str, str | None]]:
     """For each class in the docstring: the class above it, and the builtin named beside it."""
     above = ["DvergrError"]
     tree: dict[str, tuple[str, str | None]] = {}
-    for line in (errors.__doc__ or "").splitlines():
+    for line in f"{errors.__doc__}\n{agent_errors.__doc__}".splitlines():
         if found := DRAWN.match(line.removeprefix("    ")):
             depth = len(found["indent"]) // 4
             del above[depth + 1 :]
-            tree[found["name"]] = (above[depth], found["builtin"])
+            tree.setdefault(found["name"], (above[depth], found["builtin"]))
             above.append(found["name"])
     return tree
 
 
 def real() -> dict[str, tuple[str, str | None]]:
     tree: dict[str, tuple[str, str | None]] = {}
-    for name, value in vars(errors).items():
+    for name, value in {**vars(errors), **vars(agent_errors)}.items():
         if isinstance(value, type) and issubclass(value, errors.DvergrError) and value is not errors.DvergrError:
             ours, *others = value.__bases__
             tree[name] = (ours.__name__, others[0].__name__ if others else None)
@@ -60,7 +60,7 @@ def test_all_exception_classes_of_the_package_are_in_the_tree_or_are_signals() -
     """What is no error but a signal (an abort that bodies must not swallow) is a CancelledError or a BaseException."""
     signals = {"CancelledError", "BaseException"}
     for path in modules():
-        if path == PACKAGE / "errors.py":
+        if path in (PACKAGE / "errors.py", PACKAGE / "agent_errors.py"):
             continue
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and node.name not in INSIDE:

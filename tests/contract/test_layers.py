@@ -10,10 +10,11 @@ import pytest
 
 from tests.contract.source import PACKAGE, ROOT, Import, imports, modules, name_of, tree_of
 
-BASE = ("errors", "ids", "clock", "forks")
+BASE = ("errors", "agent_errors", "ids", "clock", "forks")
 
 BELOW = {
     "errors": (),
+    "agent_errors": ("errors",),
     "clock": (),
     "forks": (),
     "ids": ("clock",),
@@ -43,6 +44,7 @@ OWNERS = {
     "pydantic_ai": ("actors",),
     "opentelemetry": ("actors",),
     "httpx2": ("actors",),
+    "genai_prices": ("actors",),
     "jupyter_client": ("actors",),
     "psutil": ("actors",),
 }

@@ -15,7 +15,7 @@ from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.clients import Clients
 from dvergr_nb.actors.models.failures import failure
 from dvergr_nb.actors.models.resolving import resolved
-from dvergr_nb.errors import ModelError
+from dvergr_nb.agent_errors import ModelError
 from dvergr_nb.records.profile import Profile
 from tests.rigs.anthropic_server import AnthropicServer
 from tests.rigs.google_server import GoogleServer

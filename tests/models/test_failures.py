@@ -12,7 +12,7 @@ from pydantic_ai import exceptions as of
 
 from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before, throw
-from dvergr_nb.errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
+from dvergr_nb.agent_errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
 from tests.models.asking import KEY, SERVERS, ask, failed, model_at
 from tests.rigs.model_server import Fail, Raw, Say, cut, hang, use
 

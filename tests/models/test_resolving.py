@@ -16,7 +16,7 @@ from dvergr_nb.actors.models.clients import Clients
 from dvergr_nb.actors.models.reference import name_of
 from dvergr_nb.actors.models.resolving import resolved, usable
 from dvergr_nb.actors.models.scripted_model import scripted_model
-from dvergr_nb.errors import BadModel
+from dvergr_nb.agent_errors import BadModel
 from dvergr_nb.records.profile import Profile
 from dvergr_nb.runtime import secrets
 from tests.models.asking import KEY, SERVERS, ask, model_at, profile_at
@@ -298,6 +298,22 @@ async def test_a_client_that_was_closed_is_made_anew() -> None:
             asked = resolved(profile_at(server, "openai"), None, {}, clients=clients)
             assert (await ask(asked.model, streams=False)).text == expected
             await clients.aclose()
+
+
+async def test_clients_can_be_closed_where_nothing_is_awaited() -> None:
+    async with SERVERS["openai"]() as server:
+        clients = Clients()
+        await ask(resolved(profile_at(server, "openai"), None, {}, clients=clients).model, streams=False)
+        closing = clients.close()
+        assert clients.open == 0
+        assert closing is not None
+        await server.idle()
+        await closing
+        assert clients.close() is None
+
+
+def test_without_a_loop_there_is_nothing_to_close() -> None:
+    assert Clients().close() is None
 
 
 @pytest.mark.parametrize("provider", SERVERS)

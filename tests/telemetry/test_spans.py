@@ -10,7 +10,8 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 import dvergr_nb as d
-from dvergr_nb.errors import ModelRefused, RunCancelled, RunFailed
+from dvergr_nb.agent_errors import ModelRefused
+from dvergr_nb.errors import RunCancelled, RunFailed
 from dvergr_nb.runtime.context import current
 from tests.agents.stage import CALL, agent, stage
 from tests.rigs.model_server import Fail, Say, Tokens, hang, use

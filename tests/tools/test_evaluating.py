@@ -16,6 +16,8 @@ import pytest
 from dvergr_nb.actors.tools import warden
 from dvergr_nb.actors.tools.evaluating import python_eval
 from dvergr_nb.errors import BadInput
+from dvergr_nb.runtime.body import Done
+from tests.rigs.session import Body
 from tests.tools.uses import Uses
 
 pytestmark = pytest.mark.kernel
@@ -175,3 +177,17 @@ async def test_a_kernel_dies_with_the_process_that_has_started_it(tmp_path):
 def test_limits_are_numbers(limits):
     with pytest.raises(BadInput, match="python_eval"):
         python_eval(**limits)
+
+
+async def test_the_kernel_of_a_run_is_gone_when_that_run_has_ended(opened):
+    tool, told = python_eval(), []
+
+    async def work(ctx):
+        for code in ("import os; pid = os.getpid()", "pid"):
+            found = await tool.call({"code": code}, ctx)
+            told.append(found.text)
+        return Done()
+
+    async with opened() as session:
+        await session.start(Body(work), actor="a")
+        await gone(int(told[1]))

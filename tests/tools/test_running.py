@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime as dt
 import json
@@ -14,10 +15,13 @@ from pydantic import BaseModel
 
 from dvergr_nb.actors.tools.defining import tool_of
 from dvergr_nb.actors.tools.tool import Rich, ToolFailed
+from dvergr_nb.errors import RunEnd
 from dvergr_nb.records.tool_use import ARGUMENTS_LIMIT, RESULT_LIMIT, Blob
+from dvergr_nb.runtime.body import Done
 from dvergr_nb.runtime.cancel import Aborted
 from dvergr_nb.runtime.context import current
 from tests.actors.turns import Gate
+from tests.rigs.session import Body
 from tests.tools.uses import Uses, told, used
 
 
@@ -373,3 +377,35 @@ async def test_a_secret_in_arguments_results_errors_and_blobs_is_kept_nowhere(mo
     everything = repr(turn.told) + repr(turn.kept) + repr(list(turn.blobs.values())) + repr(turn.activity)
     assert key not in everything
     assert "***" in turn.told[3]
+
+
+# The end of the Run ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["completed", "failed", "cancelled"])
+async def test_what_a_tool_leaves_for_the_end_of_its_run_is_done_whatever_that_end_is(opened, caplog, ending):
+    done, begun = [], asyncio.Event()
+
+    def broken() -> None:
+        raise ValueError("a hook")
+
+    async def work(ctx) -> Done:
+        ctx.at_end(broken)
+        ctx.at_end(lambda: done.append(ctx.run.id))
+        begun.set()
+        if ending == "failed":
+            raise LookupError("as planned")
+        if ending == "cancelled":
+            await asyncio.Event().wait()
+        return Done()
+
+    async with opened() as session:
+        run = session.start(Body(work), actor="a")
+        await begun.wait()
+        if ending == "cancelled":
+            session.cancel(run.id)
+        with contextlib.suppress(RunEnd):
+            await run
+        assert session.store.run(run.id).status.value == ending
+    assert done == [run.id]
+    assert "a hook of a Run failed" in caplog.text

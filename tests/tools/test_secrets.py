@@ -63,7 +63,7 @@ def test_names_that_speak_of_secrets(name):
         ("SOME_KEY", "short"),
         ("SOME_KEY", ""),
         ("HOME", "abcdefghij"),
-        ("KEY_FILE", "/home/me/keys/some.json"),
+        ("KEY_FILE", "/srv/keys/some.json"),
         ("KEY_DIR", "~/keys/here"),
         ("HOST_KEY_TYPES", "rsa ecdsa ed"),
         ("KEY_ORDER", "first,second,third"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dvergr_nb.errors import DvergrError, ModelConfused
+from dvergr_nb.agent_errors import ModelConfused
+from dvergr_nb.errors import DvergrError
 from dvergr_nb.runtime.body import Done, Failed, Outcome, Pause
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.reply import Handler, Reply

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_ai.models.wrapper import WrapperModel
 
 from dvergr_nb.actors.models.known import is_installed
-from dvergr_nb.errors import BadInput, BadModel
+from dvergr_nb.agent_errors import BadModel
+from dvergr_nb.errors import BadInput
 from dvergr_nb.records.text import shown
 
 if TYPE_CHECKING:

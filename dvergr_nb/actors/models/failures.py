@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
-from dvergr_nb.errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
+from dvergr_nb.agent_errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
 from dvergr_nb.records.text import clipped, printable
 from dvergr_nb.runtime import secrets
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import SplitResult, urlsplit
 
 from dvergr_nb.actors.models.known import ALIASES, KNOWN, OTHERS, Known, first_set, is_installed
-from dvergr_nb.errors import BadModel
+from dvergr_nb.agent_errors import BadModel
 from dvergr_nb.records.profile import Profile
 from dvergr_nb.records.text import clipped, shown
 

@@ -23,7 +23,7 @@ from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.clients import SHARED, Clients
 from dvergr_nb.actors.models.reference import Bound, Remote, is_model, missing_key, missing_package, reference, wanted_by
 from dvergr_nb.actors.models.usage import price_for
-from dvergr_nb.errors import BadModel
+from dvergr_nb.agent_errors import BadModel
 from dvergr_nb.records.profile import Profile
 from dvergr_nb.records.text import clipped, first_line, shown
 from dvergr_nb.runtime import secrets
