@@ -358,6 +358,7 @@ class Session(Lookup):
     def _end_all(self) -> None:
         self._supervisor.orphan_all()
         self.bus.unwatch_all()
+        self.cast.close()
 
     def _let_go(self) -> None:
         """After the last answers of the store, which wait on the loop; a loop that is gone hears none of them."""

@@ -23,6 +23,7 @@ from dvergr_nb.runtime.wanted import Wanted
 
 if TYPE_CHECKING:
     from dvergr_nb.actors.models.asked import Asked
+    from dvergr_nb.actors.models.clients import Clients
     from dvergr_nb.actors.tools.tool import Tool
     from dvergr_nb.actors.tools.toolbox import Toolbox
     from dvergr_nb.records.profile import Profile, Skill
@@ -43,6 +44,7 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         self._models: dict[str, dict[str, Any]] = {}
         """By agent, models that cells have given as objects, by the name its profile keeps."""
         self._tools: Toolbox | None = None
+        self._clients: Clients | None = None
 
     # Names -----------------------------------------------------------------------------------------------------------
 
@@ -107,6 +109,12 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         every = {name: model for models in self._models.values() for name, model in models.items()}
         return every | self._models.get(agent, {})
 
+    def close(self) -> None:
+        """Lets go of the connections to providers. On the loop."""
+        clients, self._clients = self._clients, None
+        if clients is not None:
+            clients.close()
+
     # Working ---------------------------------------------------------------------------------------------------------
 
     def handler(self, profile: Profile) -> Handler:
@@ -151,9 +159,11 @@ class Cast(Mapping[str, Callable[[], Handler]]):
 
     def asked(self, profile: Profile, given: Any) -> Asked:
         """The model of that reference, the profile's for None. On the loop that will ask it. Raises `BadModel`."""
+        from dvergr_nb.actors.models.clients import Clients
         from dvergr_nb.actors.models.resolving import resolved
 
-        return resolved(profile, given, self._bound(profile.id))
+        self._clients = self._clients or Clients()
+        return resolved(profile, given, self._bound(profile.id), clients=self._clients)
 
     async def thread(self, message: Message) -> Sequence[Message]:
         """The messages on its thread; none for a private task, nor for a message that begins one."""
