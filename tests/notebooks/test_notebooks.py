@@ -21,7 +21,13 @@ BYTES = 250_000
 PLACES = re.compile(r"(?<![\w.<])/(?:home|root|tmp|var|usr|opt|work|Users|private)/|[A-Z]:\\\\|site-packages")
 ADDRESSES = re.compile(r"https?://|fetch_|urlopen|requests\.|download")
 WIDGET = re.compile(r"Run [0-9a-f]{8}: |Board of |Room ")
-WITH_WIDGETS = ("01_first_run.ipynb", "03_rooms_and_turns.ipynb", "1_ask.ipynb")
+WITH_WIDGETS = (
+    "01_first_run.ipynb",
+    "03_rooms_and_turns.ipynb",
+    "04_an_agent_at_your_data.ipynb",
+    "05_teams_and_money.ipynb",
+    "1_ask.ipynb",
+)
 PERSON = {"DVERGR_NB_TEST": ""}
 """A kernel with ids and times as a person has them."""
 
