@@ -403,7 +403,7 @@ async def test_what_a_tool_leaves_for_the_end_of_its_run_is_done_whatever_that_e
         run = session.start(Body(work), actor="a")
         await begun.wait()
         if ending == "cancelled":
-            session.cancel(run.id)
+            run.cancel()
         with contextlib.suppress(RunEnd):
             await run
         assert session.store.run(run.id).status.value == ending

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -63,13 +62,11 @@ class OwnKernel:
         self._killing = threading.Lock()
         self._is_killed = False
         self._reader, self._writer = os.pipe()
-        self._context = zmq.asyncio.Context()
         argv = [sys.executable, warden.__file__, str(self._home), str(memory_mb)]
         argv += [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--HistoryManager.enabled=False"]
         self._manager = AsyncKernelManager(
             kernel_spec_manager=_OneSpec(argv),
             kernel_name="agent",
-            context=self._context,
             connection_file=str(self._home / "kernel.json"),
             transport="ipc",
             ip=str(self._home / "ipc"),
@@ -150,7 +147,7 @@ class OwnKernel:
         self.kill()
         self._client.stop_channels()
         self._manager.cleanup_connection_file()
-        self._context.destroy(linger=0)
+        self._manager.context.destroy(linger=0)
 
 
 def environment(home: Path, mark: str) -> dict[str, str]:
