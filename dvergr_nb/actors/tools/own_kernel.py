@@ -6,6 +6,7 @@ import contextlib
 import os
 import queue
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -129,17 +130,21 @@ class OwnKernel:
         process = getattr(self._manager.provisioner, "process", None)
         if process is not None:
             warden.kill_descendants(process.pid, KILL_S)
-            process.kill()
-            process.wait(KILL_S)
-        os.close(self._writer)
+        os.close(self._writer)  # at which the warden removes the folder and ends, also where we end first
         os.close(self._reader)
-        threading.Thread(target=self._tidy, name="dvergr-eval-tidy", daemon=True).start()
+        threading.Thread(target=self._tidy, args=[process], name="dvergr-eval-tidy", daemon=True).start()
 
-    def _tidy(self) -> None:
-        for process in psutil.process_iter():
+    def _tidy(self, process: subprocess.Popen[bytes] | None) -> None:
+        if process is not None:
+            try:
+                process.wait(KILL_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for other in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get(MARK) == self._mark:
-                    process.kill()
+                if other.environ().get(MARK) == self._mark:
+                    other.kill()
         shutil.rmtree(self._home, ignore_errors=True)
 
     def close(self) -> None:
