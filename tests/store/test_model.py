@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dvergr_nb.errors import BadAttention, BadMessage, BadRun, DvergrError, MoveRefused, NoSuchMessage, ThreadBusy
+from dvergr_nb.errors import DvergrError
 from dvergr_nb.ids import BootId
 from dvergr_nb.records.attention import AttentionFact
+from dvergr_nb.records.money import Grant
 from dvergr_nb.records.operation import (
     Admit,
-    Admitted,
-    Answer,
     Attend,
-    Attended,
+    Charge,
     End,
     Join,
-    Joined,
-    KeyTaken,
     Leave,
-    Left,
-    Moved,
     Post,
-    Posted,
     Record,
     Resume,
     Unit,
 )
-from dvergr_nb.records.run import MOVES, PAUSES, Reason, RunStatus
+from dvergr_nb.records.run import Reason, RunStatus
 from tests.store.faults import Alone, alone, constraint
 from tests.store.making import end, ids, message, now, pause, run, said
+from tests.store.modelled import EXCLUSIVE, Model, Row
+from tests.store.paying import BALANCES, charge, fund
 from tests.store.taking_part import axes, join, leave, ready, room
 
 ROOMS, ACTORS, KEYS = ("lab", "office"), ("ann", "bob"), ("k1", "k2")
-EXCLUSIVE = "office"
 MESSAGES = [ids.message() for _ in range(8)]
 RUNS = [ids.run() for _ in range(6)]
 FACTS = [ids.message() for _ in range(4)]
+FUNDS = [ids.message() for _ in range(2)]
+CALLS = [ids.message() for _ in range(4)]
 MADE_AT = now()
 places = st.integers(0, 7)
 which = st.integers(0, 5)
@@ -58,13 +54,19 @@ def _post(at: int, twist: int, parent: int | None, root: int) -> Post:
     return Post(message=message(**({"id": MESSAGES[at], "room": _home(at, twist)} | facts)))
 
 
-def _admit(at: int, trigger: Post, actor: str, *, told: bool, key: str | None, parent: int | None) -> Admit:
+def _admit(
+    at: int, trigger: Post, actor: str, *, told: bool, key: str | None, parent: int | None, grant: Grant | None
+) -> Admit:
     made = run(trigger.message, id=RUNS[at], actor=actor, parent=None if parent is None else RUNS[parent])
-    return Admit(run=made, message=trigger.message if told else None, key=key)
+    return Admit(run=made, message=trigger.message if told else None, key=key, grant=grant)
 
 
 def _record(at: int, room: str) -> Record:
     return said(run(message(room=room), id=RUNS[at]))
+
+
+def _charge(at: int, room: str, call: int, cost: int) -> Charge:
+    return charge(run(message(room=room), id=RUNS[at]), cost, id=CALLS[call])
 
 
 def _end(at: int, how: str) -> End:
@@ -111,183 +113,32 @@ facts = st.builds(
     st.tuples(twists, twists, twists),
 )
 parents = st.sampled_from([None] * 6 + [0, 1, 2])
+grants = st.none() | st.builds(
+    Grant, amount=st.integers(1, 300), mints=st.booleans(), takes_what_is_there=st.sampled_from([False, False, True])
+)
 units: st.SearchStrategy[Unit] = st.one_of(
     posts,
     st.builds(lambda actor, in_room, program: join(actor, room=in_room, program=program), actors, rooms, st.sampled_from("pq")),
     st.builds(lambda actor, in_room: leave(actor, room=in_room), actors, rooms),
     st.builds(lambda some: Attend(facts=tuple(some)), st.lists(facts, min_size=1, max_size=3)),
-    st.builds(_admit, which, posts, actors, told=st.booleans(), key=st.none() | st.sampled_from(KEYS), parent=parents),
+    st.builds(
+        _admit, which, posts, actors, told=st.booleans(), key=st.none() | st.sampled_from(KEYS), parent=parents, grant=grants
+    ),
     st.builds(_record, which, rooms),
+    st.builds(_charge, which, rooms, st.integers(0, 3), st.integers(0, 200)),
+    st.builds(lambda at: fund(250, ROOMS[at], id=FUNDS[at]), st.integers(0, 1)),
     st.builds(_end, which, ENDS),
     st.builds(_resume, which),
 )
-BEFORE: list[Unit] = [_post(0, 0, None, 0), _admit(5, _post(1, 0, None, 0), "bob", told=True, key=None, parent=None)]
+BEFORE: list[Unit] = [
+    _post(0, 0, None, 0),
+    _admit(5, _post(1, 0, None, 0), "bob", told=True, key=None, parent=None, grant=None),
+]
 batches = st.lists(
     st.tuples(st.lists(units, min_size=1, max_size=8), st.none() | st.tuples(st.integers(0, 12), st.booleans())),
     min_size=1,
     max_size=8,
 )
-
-
-@dataclass
-class Row:
-    """A Run as the model has it."""
-
-    room: str
-    actor: str
-    trigger: str
-    status: str = "running"
-    reason: str | None = None
-    revision: int = 0
-
-    @property
-    def is_open(self) -> bool:
-        return self.status == "running" or (self.status == "waiting" and self.reason in PAUSES)
-
-
-@dataclass
-class Model:
-    """The store as plain dictionaries. The laws are written as laws, without slots."""
-
-    messages: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Room and thread root by id."""
-    runs: dict[str, Row] = field(default_factory=dict)
-    keys: dict[tuple[str, str], str] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)
-    stays: list[tuple[str, str, str, bool]] = field(default_factory=list)
-    """Room, actor, program and whether it is open."""
-    facts: dict[str, AttentionFact] = field(default_factory=dict)
-
-    def apply(self, unit: Unit) -> Answer | type:
-        """What the unit is answered with, or of what class the answer is."""
-        match unit:
-            case Join(member=member):
-                return self.join(member.room, member.actor, member.program)
-            case Leave(room=room, actor=actor):
-                return self.leave(room, actor)
-            case Attend(facts=facts):
-                return self.attend(facts)
-            case _:
-                return self.move(unit)
-
-    def join(self, room: str, actor: str, program: str) -> Joined:
-        for place, (a_room, an_actor, _, is_open) in enumerate(self.stays):
-            if (a_room, an_actor, is_open) == (room, actor, True):
-                self.stays[place] = (room, actor, program, True)
-                return Joined(inserted=False)
-        self.stays.append((room, actor, program, True))
-        return Joined(inserted=True)
-
-    def leave(self, room: str, actor: str) -> Left:
-        for place, (a_room, an_actor, program, is_open) in enumerate(self.stays):
-            if (a_room, an_actor, is_open) == (room, actor, True):
-                self.stays[place] = (room, actor, program, False)
-                return Left(was_there=True)
-        return Left(was_there=False)
-
-    def attend(self, facts: tuple[AttentionFact, ...]) -> Attended | type:
-        noted = dict(self.facts)
-        for fact in facts:
-            if fact.id in noted and noted[fact.id] != fact:
-                return BadAttention
-            if fact.id not in noted:
-                if not self.is_true(fact, noted):
-                    return BadAttention
-                noted[fact.id] = fact
-        inserted, self.facts = len(noted) - len(self.facts), noted
-        return Attended(inserted=inserted)
-
-    def is_true(self, fact: AttentionFact, noted: dict[str, AttentionFact]) -> bool:
-        if self.messages.get(fact.message_id, ("", ""))[0] != fact.room:
-            return False
-        if fact.decision_id is None:
-            return True
-        made = noted.get(fact.decision_id)
-        if made is None or dataclasses.replace(made, id=fact.id, status="applied", **_outcome(fact)) != fact:
-            return False
-        if made.status != "ready" or any(each.decision_id == made.id for each in noted.values()):
-            return False
-        if fact.result_run_id is None:
-            return True
-        of = self.runs.get(fact.result_run_id)
-        return of is not None and (of.room, of.actor, of.trigger) == (fact.room, fact.actor, fact.message_id)
-
-    def move(self, unit: Unit) -> type:
-        match unit:
-            case Post(message=message):
-                return self.post(message.id, message.room, message.reply_to, message.thread_root_id)
-            case Record(message=message):
-                of = self.runs.get(message.run_id or "")
-                if of is None or of.room != message.room:
-                    self.lost |= {message.run_id} if of is not None and message.run_id else set()
-                    return BadMessage
-                return self.post(message.id, message.room, message.reply_to, message.thread_root_id)
-            case Admit():
-                return self.admit(unit)
-            case End():
-                return self.end(unit)
-            case Resume(run_id=run_id):
-                of = self.runs.get(run_id)
-                if of is None or of.status != "waiting" or not of.is_open:
-                    return MoveRefused
-                of.status, of.reason, of.revision = "running", None, of.revision + 1
-                return Moved
-        raise AssertionError(unit)
-
-    def post(self, an_id: str, room: str, parent: str | None, root: str) -> type:
-        self.messages.setdefault(an_id, (room, self.root(an_id, room, parent, root)))
-        return Posted
-
-    def root(self, an_id: str, room: str, parent: str | None, root: str) -> str:
-        if parent is None:
-            return an_id
-        found = self.messages.get(parent)
-        return found[1] if found and found[0] == room else root
-
-    def admit(self, unit: Admit) -> type:
-        run, message = unit.run, unit.message
-        if run.id in self.runs:
-            return Admitted
-        if unit.key and (run.room, unit.key) in self.keys:
-            return KeyTaken
-        if run.parent and run.parent not in self.runs:
-            return BadRun
-        there = self.messages.get(run.trigger)
-        if (there is None and message is None) or (there and there[0] != run.room):
-            return NoSuchMessage
-        if there is None and message is not None:
-            there = (run.room, self.root(message.id, message.room, message.reply_to, message.thread_root_id))
-        assert there is not None
-        here = [each for each in self.runs.values() if each.room == run.room]
-        same = [each for each in here if each.actor == run.actor]
-        rivals = here if run.room == EXCLUSIVE else same
-        if any(each.is_open and self.messages[each.trigger][1] == there[1] for each in rivals):
-            return ThreadBusy
-        if any(each.trigger == run.trigger for each in same):
-            return BadRun
-        self.messages.setdefault(run.trigger, there)
-        self.runs[run.id] = Row(run.room, run.actor, run.trigger)
-        if unit.key:
-            self.keys[run.room, unit.key] = run.id
-        return Admitted
-
-    def end(self, unit: End) -> type:
-        of = self.runs.get(unit.run_id)
-        if of is None:
-            return MoveRefused
-        if unit.status not in MOVES[unit.found]:
-            return BadRun
-        if of.status != unit.found:
-            return MoveRefused
-        of.status, of.reason, of.revision = unit.status.value, unit.reason, of.revision + 1
-        if of.status == "completed" and unit.run_id in self.lost:
-            of.status, of.reason = "failed", "record-lost"
-        return Moved
-
-
-def _outcome(fact: AttentionFact) -> dict[str, Any]:
-    """What an applied fact has besides its decision."""
-    return {"decision_id": fact.decision_id, "result_run_id": fact.result_run_id}
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -341,9 +192,12 @@ def _compare(one: Alone, model: Model) -> None:
     query = "SELECT CAST(id AS VARCHAR), room, CAST(thread_root_id AS VARCHAR) FROM dv.messages WHERE recipient IS NULL"
     known = {an_id: place for an_id, place in model.messages.items() if an_id in MESSAGES}
     assert {row[0]: row[1:] for row in one.rows(query)} == known
-    found = one.rows(
-        'SELECT CAST(id AS VARCHAR), room, actor, CAST("trigger" AS VARCHAR), status, reason, revision FROM dv.runs'
-    )
+    query = """
+        SELECT CAST(id AS VARCHAR), room, actor, CAST("trigger" AS VARCHAR), CAST(parent AS VARCHAR), cost, status, reason,
+            revision
+        FROM dv.runs
+    """
+    found = one.rows(query)
     assert {row[0]: Row(*row[1:]) for row in found} == model.runs
     slots = {str(row[0]) for row in one.rows("SELECT CAST(run_id AS VARCHAR) FROM dv.open_slots WHERE run_id IS NOT NULL")}
     assert slots <= {an_id for an_id, row in model.runs.items() if row.is_open}
@@ -353,6 +207,9 @@ def _compare(one: Alone, model: Model) -> None:
         (row[0], row[1]): str(row[2]) for row in one.rows("SELECT room, key, CAST(run_id AS VARCHAR) FROM dv.keys")
     } == model.keys
     assert set(one.writer.known.held.values()) == slots
+    balances = {wallet: amount for wallet, amount in one.rows(BALANCES) if amount}
+    for wallets in (model.wallets, one.writer.known.wallets):
+        assert {wallet: amount for wallet, amount in wallets.items() if amount} == balances
     stays = one.rows("SELECT room, actor, program, left_at IS NULL FROM dv.members")
     assert sorted(stays) == sorted(model.stays)
     open_stays = sorted((*at_seat[1:], stay.program) for at_seat, stay in one.writer.known.stays.items())

@@ -34,7 +34,8 @@ FULL = Profile(
 
 
 def define(profile: Profile, **facts: Any) -> Define:
-    return Define(**({"tenant_id": "t", "user_id": "u", "profile": profile, "at": now()} | facts))
+    known: dict[str, Any] = {"tenant_id": "t", "user_id": "u", "profile": profile, "at": now()}
+    return Define(**(known | facts))
 
 
 def test_a_profile_is_read_again_as_it_was_defined(store: Store) -> None:

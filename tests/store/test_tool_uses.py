@@ -14,7 +14,6 @@ from dvergr_nb.errors import BadInput, BadMessage, BlobMissing, StoreDamaged, St
 from dvergr_nb.records.operation import Cite, Keep, Kept
 from dvergr_nb.records.run import Reason, Run
 from dvergr_nb.records.tool_use import RESULT_LIMIT, Blob, Citation, ToolUse
-from dvergr_nb.store import blobs
 from dvergr_nb.store.store import Store
 from tests.store.making import admit, done, end, ids, now, opened, together
 
@@ -68,7 +67,7 @@ def test_a_use_or_a_citation_of_a_run_elsewhere_is_refused_and_the_run_does_not_
         run = done(store, admit()).run
         with pytest.raises(BadMessage, match="which is not in room"):
             done(store, unit(run))
-        assert store.tool_uses(run.id) == store.citations(run.id) == []
+        assert (list(store.tool_uses(run.id)), list(store.citations(run.id))) == ([], [])
         assert done(store, end(run)).run.reason == Reason.RECORD_LOST
 
 
@@ -157,7 +156,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(tmp_store_path: Pat
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(blobs.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(StoreFailed, match=r"No space left on device.*; make room on that disk"):
             store.keep_blob(b"abc", "text/plain")
     assert [each for each in (tmp_store_path.parent / "blobs").rglob("*") if each.is_file()] == []
