@@ -1,21 +1,23 @@
 """What can go wrong with agents, their models, tools and money: branches of the tree in `errors.py`.
 
-DvergrError
-├── BadInput (ValueError)
-│   ├── BadModel                     a model that cannot be asked: unknown, without its key or its package
-│   └── BadTool                      a function that cannot be a tool, or a tool that nobody has defined
-├── NotFound (LookupError)
-│   └── NoSuchProfile                no agent of that name or version was defined
-├── Refused
-│   ├── ProfileConflict              that version of the profile says something else
-│   └── WalletShort                  the wallet does not hold what was to be given
-├── StepLimit                        a Run has used all the rounds that its profile allows
-└── ModelError                       a call of a model that gave no answer
-├── ModelRefused                 the provider refuses the request, its key or its model
-├── ModelBusy                    too many requests, or the provider has trouble; worth another try
-├── ModelUnreachable             the connection failed or broke
-├── ModelTimedOut                no answer within the limit
-└── ModelConfused                an answer that cannot be used
+    DvergrError
+    ├── BadInput (ValueError)
+    │   ├── BadModel                     a model that cannot be asked: unknown, without its key or its package
+    │   └── BadTool                      a function that cannot be a tool, or a tool that nobody has defined
+    ├── NotFound (LookupError)
+    │   └── NoSuchProfile                no agent of that name or version was defined
+    ├── Refused
+    │   ├── ProfileConflict              that version of the profile says something else
+    │   └── WalletShort                  the wallet does not hold what was to be given
+    ├── StepLimit                        a Run has used all the rounds that its profile allows
+    └── ModelError                       a call of a model that gave no answer
+        ├── ModelRefused                 the provider refuses the request, its key or its model
+        ├── ModelBusy                    too many requests, or the provider has trouble; worth another try
+        ├── ModelUnreachable             the connection failed or broke
+        ├── ModelTimedOut                no answer within the limit
+        └── ModelConfused                an answer that cannot be used
+
+Apart from the others, because most kernels never meet them.
 """
 
 from __future__ import annotations

@@ -90,17 +90,19 @@ class Owner(Protocol):
 class Entry(Accounts):
     """One live Run. It is the `Reporter` of its context; what a body says may come from any thread."""
 
+    grant: Grant | None = None
+    """What it is to be given to spend."""
+    unaffordable: DvergrError | None = None
+    """Why its body never begins, where that could not be paid."""
+    wanted = NOTHING_WANTED
+    dials_now: Callable[[], Dials] = staticmethod(lambda: UNSET)
+    """What was set for its actor, as it stands."""
+
     def __init__(self, run: Run, body: Body, handle: RunHandle, limits: Limits, tools: Tools) -> None:
         self.row = run
         self.owner: Owner | None = None
         self.trigger: Message | None = None
         """The message it answers, where that was said to it here."""
-        self.grant: Grant | None = None
-        """What it is to be given to spend."""
-        self.unaffordable: DvergrError | None = None
-        """Why its body never begins, where that could not be paid."""
-        self.wanted = NOTHING_WANTED
-        self.dials_now: Callable[[], Dials] = lambda: UNSET
         self._inbox: Inbox | None = None
         self.parent: Entry | None = None
         self.family: Family[Entry] = Family()
@@ -166,11 +168,6 @@ class Entry(Accounts):
             budget=self.wallet.granted,
             balance=self.wallet.balance,
         )
-
-    @property
-    def dials(self) -> Dials:
-        """What was set for its actor."""
-        return self.dials_now()
 
     @property
     def inbox(self) -> Inbox | None:
@@ -362,6 +359,11 @@ class Entry(Accounts):
         """Interrupts the body, where it can be: not before its first step, and not while a thread holds it."""
         if self.task is not None and self.begun and not self.in_worker:
             self.task.cancel(stop.why)
+
+    @property
+    def dials(self) -> Dials:
+        """What was set for its actor."""
+        return self.dials_now()
 
     def when_over(self, tell: Callable[[Run], object]) -> None:
         """Has `tell` called with the row as it stands once its end is known, or cannot be."""

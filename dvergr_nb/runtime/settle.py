@@ -118,7 +118,8 @@ def _may_be_shown(problem: BaseException) -> bool:
     """Whether who awaits the Run may be given it as the cause, with all that it comes from: no secret is in any of it."""
     try:
         return tells_none(problem)
-    except BaseException:  # noqa: BLE001  # the exception's own code, so part of the body
+    except BaseException as worse:  # noqa: BLE001  # the exception's own code, so part of the body
+        log.debug("an exception could not be looked through: %s", type(worse).__name__)
         return False
 
 
