@@ -17,8 +17,13 @@ from dvergr_nb.records.operation import (
     Admitted,
     Attend,
     Cause,
+    Charge,
+    Cite,
+    Define,
     End,
+    Fund,
     Join,
+    Keep,
     Leave,
     Left,
     Moved,
@@ -29,12 +34,15 @@ from dvergr_nb.records.operation import (
     Resume,
     Unit,
 )
+from dvergr_nb.records.profile import Profile
 from dvergr_nb.records.room import Member, Room
 from dvergr_nb.records.run import RunStatus
 from dvergr_nb.store.connect import Instance
 from tests.store.faults import Alone, alone, constraint, fatal, full
 from tests.store.making import BOOT, admit, end, message, message_id, now, pause, reply, run, said
+from tests.store.paying import BALANCES, charge, fund, paid
 from tests.store.taking_part import attend, join, leave, ready
+from tests.store.test_tool_uses import citation, use
 
 
 class Everything:
@@ -42,10 +50,12 @@ class Everything:
 
     def __init__(self) -> None:
         self.root = message()
-        self.paused, self.ending, self.cause, self.noting = admit(reply(self.root)), admit(), admit(), admit()
-        self.pausing = admit()
+        self.paused, self.cause, self.noting = admit(reply(self.root)), admit(), admit()
+        self.pausing, self.spending = admit(), paid(500, mints=True)
+        self.ending = paid(300, mints=True)
         self.waiting = pause(self.paused.run)
         self.before: list[Unit] = [Post(message=self.root), self.paused, self.ending, self.cause, self.noting, self.pausing]
+        self.before.append(self.spending)
         self.before_too: list[Unit] = [self.waiting, end(self.cause.run), join("old")]
         fact = Fact(id=message_id(), run_id=self.ending.run.id, kind="tool", verb="invoke", tool_name="grep")
         other = message(room="another")
@@ -65,6 +75,13 @@ class Everything:
             "leave": leave("old"),
             "attend": attend(ready(self.root)),
             "cause": Cause(run_id=self.noting.run.id, cause_id=self.cause.run.id, tenant_id="t", at=now()),
+            "define": Define(tenant_id="t", user_id="u", profile=Profile(id="critic", model="m"), at=now()),
+            "fund": fund(100),
+            "admit paid": paid(150, mints=True),
+            "charge": charge(self.spending.run, 50),
+            "charge too": charge(self.spending.run, None),
+            "keep": Keep(uses=(use(self.spending.run),)),
+            "cite": Cite(citations=(citation(self.spending.run, "chunk"),)),
         }
 
     def prepare(self, one: Alone) -> None:
@@ -97,10 +114,12 @@ def test_an_operation_that_fails_once_costs_nobody_anything(place: int) -> None:
         one.faulty.refuse = lambda at, *_: constraint() if at == place else None
         answers = one.together(list(all_of_it.units.values()))
         assert not [answer for answer in answers if isinstance(answer, DvergrError)]
-        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(13, 13)]
-        assert one.rows("SELECT count(*) FROM dv.runs WHERE status = 'running'") == [(5,)]
-        for table in ("activities", "keys", "attention"):
+        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(15, 15)]
+        assert one.rows("SELECT count(*) FROM dv.runs WHERE status = 'running'") == [(7,)]
+        for table in ("activities", "keys", "attention", "profiles", "tool_uses", "citations"):
             assert one.rows(f"SELECT count(*) FROM dv.{table}") == [(1,)]  # noqa: S608 - names of our own tables
+        assert sum(amount for _, amount in one.rows(BALANCES)) == 500 + 300 + 100 - 50
+        assert sum(one.writer.known.wallets.values()) == 850
         assert one.rows("SELECT actor, left_at IS NULL FROM dv.members ORDER BY actor") == [("new", True), ("old", False)]
 
 
@@ -143,6 +162,23 @@ def _mark_of(unit: Unit) -> str:
             return first.id
         case End(run_id=run_id) | Resume(run_id=run_id) | Cause(run_id=run_id):
             return run_id
+        case _:
+            return _mark_of_agents(unit)
+
+
+def _mark_of_agents(unit: Unit) -> str:
+    match unit:
+        case Define(profile=profile):
+            return profile.id
+        case Fund(id=an_id):
+            return an_id
+        case Charge(spend=spend):
+            return spend.id
+        case Keep(uses=uses):
+            return uses[0].id
+        case Cite(citations=citations):
+            return citations[0].chunk_id
+    raise AssertionError(unit)
 
 
 def test_a_lost_line_makes_the_end_that_was_to_be_completed_a_failure() -> None:
@@ -175,7 +211,7 @@ def test_after_a_fatal_error_all_is_opened_again_and_sent_again(
         answers = one.together(list(all_of_it.units.values()))
         assert not [answer for answer in answers if isinstance(answer, DvergrError)]
         assert one.writer.counts.reopened == 1
-        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(13, 13)]
+        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(15, 15)]
 
 
 def test_units_whose_commit_came_through_before_the_fatal_error_are_answered_as_if_new(tmp_path: Path) -> None:
@@ -198,7 +234,7 @@ def test_units_whose_commit_came_through_before_the_fatal_error_are_answered_as_
         assert resumed.run.status is RunStatus.RUNNING
         assert answers["leave"] == Left(was_there=True)
         assert one.rows("SELECT actor, left_at IS NULL FROM dv.members ORDER BY actor") == [("new", True), ("old", False)]
-        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(13, 13)]
+        assert one.rows("SELECT count(*), count(DISTINCT id) FROM dv.messages") == [(15, 15)]
 
 
 def test_while_the_store_cannot_be_opened_every_unit_fails_soon_and_later_ones_are_tried(
