@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dvergr_nb.records.run import LiveRun, Run
-    from dvergr_nb.runtime.entry import Tools
+    from dvergr_nb.runtime.entry import Entry, Tools
     from dvergr_nb.runtime.ports import Noted
 
 
@@ -25,6 +25,7 @@ class Accounts(Queries):
 
     row: Run
     tools: Tools
+    parent: Entry | None
 
     if TYPE_CHECKING:
 
@@ -44,6 +45,11 @@ class Accounts(Queries):
         """What it may spend."""
         return RunWallet(self, self.tools.store, self.tools.bank, self.tools.ids)
 
+    @property
+    def above(self) -> RunWallet | None:
+        """That of the Run that contains it, where that lives here."""
+        return None if self.parent is None else self.parent.wallet
+
     def notified(self, what: str, verb: str, outcome: str) -> None:
         """Puts a notice about money on record."""
         fact = Fact(
@@ -59,7 +65,8 @@ class Accounts(Queries):
 
     def exhausted(self) -> None:
         """Says that its budget is gone, which ends it."""
-        granted = self.wallet.granted or 0
+        payer = self.wallet.payer
+        granted = 0 if payer is None else payer.granted or 0
         self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
 
     async def spent_here(self) -> int:

@@ -133,6 +133,8 @@ class Context:
         self._recorded_at = float("-inf")
         self._recorded_label = ""
         self.token = token
+        self.started_by: Context | None = None
+        """The agent whose code has started this Run, where it is itself no agent's: what it does is that one's, too."""
         self.cited: list[str] = []
         """The ids of the chunks that this segment has cited, in order."""
 

@@ -17,7 +17,12 @@ AGENTS: Final = frozenset({RunKind.AGENT_TURN, RunKind.AGENT_TASK})
 def agent_at_work() -> context.Context | None:
     """The context of the agent whose code this is, None where a person's is."""
     found = context.current()
-    return found if found is not None and found.run.kind in AGENTS else None
+    return None if found is None else agent_of(found)
+
+
+def agent_of(found: context.Context) -> context.Context | None:
+    """The agent that a context belongs to: itself, or the one whose code has started its Run."""
+    return found if found.run.kind in AGENTS else found.started_by
 
 
 def grant_of(budget: Any, default: int | None = None) -> Grant | None:

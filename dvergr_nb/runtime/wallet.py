@@ -45,6 +45,10 @@ class Voice(Protocol):
 
     row: Run
 
+    @property
+    def above(self) -> RunWallet | None:
+        """That of the Run that contains it."""
+
     def now(self) -> dt.datetime: ...
 
     def notified(self, what: str, verb: str, outcome: str) -> None:
@@ -60,13 +64,13 @@ class RunWallet:
     def __init__(self, voice: Voice, store: Store, bank: Bank, ids: Ids) -> None:
         self._voice, self._store, self._bank, self._ids = voice, store, bank, ids
         self._on_the_way = 0
-        self._pending = 0
-        """What the charges on their way will take."""
+        self.pending = 0
+        """What the charges on their way will take, those of Runs below it included that have no wallet of their own."""
         self._settled: asyncio.Event | None = None
         self._problem: BaseException | None = None
         self._noticed = 0
         self.granted: int | None = None
-        """What it was given, in micro-dollars; None where it has no wallet: then it may spend and nothing is taken."""
+        """What it was given, in micro-dollars; None where it has no wallet: then the one above it pays, if there is one."""
         self.spent = 0
         """What its calls have cost in this segment, as far as prices are known."""
         self.unpriced = 0
@@ -78,10 +82,18 @@ class RunWallet:
         return None if self.granted is None else self._bank.balance(self._voice.row.id)
 
     @property
+    def payer(self) -> RunWallet | None:
+        """What its calls are paid from: itself, else the nearest above it that was given something; None where none was."""
+        if self.granted is not None:
+            return self
+        above = self._voice.above
+        return None if above is None else above.payer
+
+    @property
     def is_exhausted(self) -> bool:
-        """Whether nothing is left of what it was given, or will be once all charges are on record: no call may follow."""
-        balance = self.balance
-        return balance is not None and balance - self._pending <= 0
+        """Whether nothing is left of what pays for it, or will be once all charges are on record: no call may follow."""
+        payer = self.payer
+        return payer is not None and (payer.balance or 0) - payer.pending <= 0
 
     def begin(self, granted: int | None) -> None:
         """A segment begins with that wallet."""
@@ -106,24 +118,24 @@ class RunWallet:
         self.spent += usage.cost or 0
         self.unpriced += usage.cost is None
         self._on_the_way += 1
-        self._pending += usage.cost or 0
         self._settled = self._settled or asyncio.Event()
         self._settled.clear()
-        cost = usage.cost or 0
-        self._store.note(Charge(spend=spend), lambda settled: self._charged(settled, cost))
+        payer, cost = self.payer or self, usage.cost or 0
+        payer.pending += cost
+        self._store.note(Charge(spend=spend), lambda settled: self._charged(settled, payer, cost))
 
-    def _charged(self, settled: Settled, cost: int) -> None:
+    def _charged(self, settled: Settled, payer: RunWallet, cost: int) -> None:
         self._on_the_way -= 1
-        self._pending -= cost
+        payer.pending -= cost
         self._problem = self._problem or settled.exception()
         if self._problem is None and isinstance(charged := settled.result(), Charged):
             self._bank.learn(charged.balances)
-            self._notice()
+            payer.notice()
         if self._settled is not None and not self._on_the_way:
             self._settled.set()
         self._voice.paid()
 
-    def _notice(self) -> None:
+    def notice(self) -> None:
         """Says once each that a half, three quarters, … of the budget is gone."""
         from dvergr_nb.records.money import NOTICES, dollars
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dvergr_nb.actors.models import failures
+from tests.rigs.session import opened
+
+__all__ = ["opened"]
 
 
 @pytest.fixture(autouse=True)

@@ -15,5 +15,5 @@ def instructions_of(profile: Profile, skills: Sequence[Skill]) -> str:
     parts = [profile.instructions.strip()]
     if skills:
         listed = "\n".join(f"- {skill.id}: {skill.description.strip()}" for skill in skills)
-        parts.append(f"Before a task that one of these skills fits, load it with load_skill(skill_id):\n{listed}")
+        parts.append(f"Before a task that one of these skills fits, load it with load_skill(id):\n{listed}")
     return "\n\n".join(part for part in parts if part)
