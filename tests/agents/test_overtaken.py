@@ -49,13 +49,13 @@ async def test_an_answer_that_is_there_when_its_call_is_cut_is_paid_as_what_it_w
     async def second(_messages, _info):
         yield "two"
 
+    other = FunctionModel(stream_function=second, model_name="other")
     for steps in range(6, 15):
 
         async def first(_messages, _info, steps=steps):
             yield "one"
             soon(steps, lambda: d.tune("writer", model=other))
 
-        other = FunctionModel(stream_function=second, model_name="other")
         d.agent("writer", model=FunctionModel(stream_function=first, model_name="first"), prices=PRICES)
         d.tune("writer")
         run = d.turn("writer", "go")
@@ -66,12 +66,14 @@ async def test_an_answer_that_is_there_when_its_call_is_cut_is_paid_as_what_it_w
 
 
 async def test_a_message_cuts_no_tool_that_is_wanted_beside_an_output():
-    at_work, go_on = asyncio.Event(), asyncio.Event()
+    at_work = asyncio.Event()
 
-    async def look_up() -> str:
-        """Looks up."""
+    async def look_up(ctx) -> str:
+        """Looks up, until the message has come and whatever it cuts would be cut."""
         at_work.set()
-        await go_on.wait()
+        await ctx.inbox.until_preempted()
+        for _ in range(50):
+            await asyncio.sleep(0)
         return "found"
 
     both = use(("look_up", {}), ("final_result", {"response": 3}))
@@ -79,7 +81,6 @@ async def test_a_message_cuts_no_tool_that_is_wanted_beside_an_output():
         run = d.turn("researcher", "go", output_type=int)
         await at_work.wait()
         d.turn("researcher", "and this", thread=run, on_busy="steer")
-        go_on.set()
         assert await run == 4
         assert [used.status for used in uses(run)] == ["completed"]
         said = [line.text for line in lines(server.requests[1])]

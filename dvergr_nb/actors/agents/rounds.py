@@ -20,6 +20,7 @@ from dvergr_nb.actors.models.failures import failure, is_worth_another_try, paus
 from dvergr_nb.actors.models.resolving import Asked
 from dvergr_nb.actors.models.usage import usage_of
 from dvergr_nb.actors.program import Answer, Complete, Continue, End, Round, ToolCall
+from dvergr_nb.actors.tools.result import as_text
 from dvergr_nb.actors.tools.running import run_tool
 from dvergr_nb.actors.tools.tool import Tool
 from dvergr_nb.agent_errors import ModelError, StepLimit
@@ -53,6 +54,10 @@ class ModelRounds:
         self._settled: list[ModelMessage] = list(before.shown)
         self._known = before.ids
         self._request: list[Part] = [prompt(message)]
+        self._before: tuple[list[ModelMessage], list[Part]] = self._settled, self._request
+        """What the call that was answered last began from."""
+        self._heard: ModelResponse | None = None
+        """The whole answer to the running call, which costs what it does also where the turn waits for it no more."""
         self._response: ModelResponse | None = None
         self._driver: Driver | None = None
         self._is_fresh = True
@@ -95,10 +100,11 @@ class ModelRounds:
 
     async def _tried(self, asked: Asked, given: Round) -> ModelError | None:
         """Asks once. What it came to is charged, whatever it was; where there is no answer, that is given back, not raised."""
+        self._heard = None
         try:
-            self._response = await self._step(lambda run: self._asked_in(run, given))
+            settled, self._response = await self._step(lambda run: self._asked_in(run, given))
         except asyncio.CancelledError:
-            given.spend(usage_of(None, asked, "cut" if self._ctx.token.stop is None else "cancelled"))
+            given.spend(usage_of(self._heard, asked, "cut" if self._ctx.token.stop is None else "cancelled"))
             raise
         except Exception as problem:
             known = failure(problem, asked.name)
@@ -107,11 +113,13 @@ class ModelRounds:
             given.spend(usage_of(None, asked, type(known).__name__))
             self._driver = None
             return known
+        self._before = self._settled, self._request
+        self._settled, self._request = settled, []
         given.spend(usage_of(self._response, asked, "completed"))
         return None
 
-    async def _asked_in(self, run: AgentRun[Any, Any], given: Round) -> ModelResponse:
-        """Sends the request within a run of the agent, and has the text shown as it comes."""
+    async def _asked_in(self, run: AgentRun[Any, Any], given: Round) -> tuple[list[ModelMessage], ModelResponse]:
+        """Sends the request within a run of the agent, and has the text shown as it comes. All messages, and the answer."""
         is_fresh, self._is_fresh = self._is_fresh, False
         node = await _first_request(run) if is_fresh else ModelRequestNode(ModelRequest(parts=list(self._request)))
         with self._spans.asking():
@@ -120,9 +128,8 @@ class ModelRounds:
         called = await run.next(node)
         if not isinstance(called, CallToolsNode):
             raise TypeError(f"a model's answer is followed by its tools, not by {type(called).__name__}")
-        self._settled = list(run.all_messages())
-        self._request = []
-        return called.model_response
+        self._heard = called.model_response
+        return list(run.all_messages()), called.model_response
 
     async def _step(self, work: Callable[[AgentRun[Any, Any]], Awaitable[T]]) -> T:
         """A step in the run of the agent; a new run begins from what is settled."""
@@ -161,30 +168,41 @@ class ModelRounds:
         """What the response asks for: tools of ours, a check of its output, or nothing more."""
         response = cast(ModelResponse, self._response)
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        if self._ctx.wanted.output_type is not None and not (calls and all(call.tool_name in self._tools for call in calls)):
-            return await self._checked_output()
-        own = tuple(ToolCall(id=call.tool_call_id or "call", name=call.tool_name or "tool") for call in calls)
-        return Answer(text=scrub(response.text or ""), tool_calls=own)
+        if not self._is_for_output(calls):
+            return Answer(text=scrub(response.text or ""), tool_calls=tuple(_named(part) for part in calls))
+        if own := tuple(_named(part) for part in calls if part.tool_name in self._tools):
+            return Answer(tool_calls=own)
+        try:
+            return Answer(end=await self._checked_output())
+        except asyncio.CancelledError:
+            self._settled, self._request = self._before  # a round that is cut was never answered
+            raise
 
-    async def _checked_output(self) -> Answer:
-        """pydantic-ai checks the output: it is the end of the turn, or the model is told what is wrong with it."""
+    def _is_for_output(self, calls: Sequence[ToolCallPart]) -> bool:
+        """Whether the answer is to be checked as the turn's output, or has that beside tools."""
+        is_wanted = self._ctx.wanted.output_type is not None
+        return is_wanted and not (calls and all(call.tool_name in self._tools for call in calls))
 
-        async def check(run: AgentRun[Any, Any]) -> Any:
+    async def _checked_output(self) -> End:
+        """pydantic-ai checks the output: it is the end of the turn, or the model is told what is wrong with it. Tools that are
+        wanted beside it are used on the way.
+        """
+
+        async def check(run: AgentRun[Any, Any]) -> tuple[list[ModelMessage], Any]:
             node = await run.next(CallToolsNode(cast(ModelResponse, self._response)))
-            self._settled = list(run.all_messages())
-            return node
+            return list(run.all_messages()), node
 
         try:
-            node = await self._step(check)
+            self._settled, node = await self._step(check)
         except Exception as problem:
             known = failure(problem, cast(Asked, self._asked).name)
             if known is None:
                 raise
         else:
             if isinstance(node, Ended):
-                return Answer(end=Complete(value=node.data.output, text=_as_text(node.data.output)))
+                return Complete(value=node.data.output, text=_as_text(node.data.output))
             self._request = list(node.request.parts)
-            return Answer(end=Continue())
+            return Continue()
         raise known
 
     # Tools -----------------------------------------------------------------------------------------------------------
@@ -193,6 +211,8 @@ class ModelRounds:
         """Uses them all at once; what they gave is part of the next request, in the order in which they were asked for."""
         given, response = self._spans.watched(given), cast(ModelResponse, self._response)
         parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        if self._is_for_output(parts):
+            return await self._checked_output()
         uses = [asyncio.ensure_future(self._use(call, part.args or "", given)) for call, part in zip(calls, parts, strict=True)]
         try:
             texts = await asyncio.gather(*uses)
@@ -242,12 +262,21 @@ async def _first_request(run: AgentRun[Any, Any]) -> ModelRequestNode[Any, Any]:
     return node
 
 
+def _named(part: ToolCallPart) -> ToolCall:
+    return ToolCall(id=part.tool_call_id or "call", name=part.tool_name or "tool")
+
+
 def _as_text(output: Any) -> str:
+    """JSON; of what a function of somebody's has made of an output and has no such form, what it says of itself."""
     if isinstance(output, str):
         return output
-    from pydantic import TypeAdapter
+    from pydantic import PydanticSchemaGenerationError, TypeAdapter
+    from pydantic_core import PydanticSerializationError
 
-    return TypeAdapter(type(output)).dump_json(output, indent=2).decode()
+    try:
+        return TypeAdapter(type(output)).dump_json(output, indent=2).decode()
+    except (PydanticSchemaGenerationError, PydanticSerializationError):
+        return as_text(output)
 
 
 async def _ended(tasks: Sequence[asyncio.Future[Any]]) -> None:
