@@ -137,7 +137,7 @@ def hire(
     session = current_session()
     if not isinstance(task, str) or not task.strip():
         raise BadInput(f"a task is text that says what to do, not {shown(task)}")
-    found = who if isinstance(who, Profile) else session.cast.profile(who)
+    found = session.cast.on_record(who) if isinstance(who, Profile) else session.cast.profile(who)
     wanted = Wanted(model=model, skills=tuple(skills), output_type=output_type, max_steps=max_steps)
     session.cast.check(found, wanted)
     handler = session.cast.handler(found)

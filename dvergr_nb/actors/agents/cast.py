@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.program import Program, Rounds
 from dvergr_nb.actors.turn import turn_of
-from dvergr_nb.agent_errors import NoSuchProfile
+from dvergr_nb.agent_errors import NoSuchProfile, ProfileConflict
 from dvergr_nb.errors import StoreFailed
 from dvergr_nb.records.message import RUNS, Message
 from dvergr_nb.records.operation import Define, Defined
@@ -74,6 +74,13 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         found = None if version is None else self._store.profile(name, version)
         if found is None:
             raise NoSuchProfile(name, version, list(latest))
+        return found
+
+    def on_record(self, profile: Profile) -> Profile:
+        """That very profile, as it is on record. Raises `NoSuchProfile`, or `ProfileConflict` where it was changed since."""
+        found = self.profile(profile.id, profile.version)
+        if found.hash != profile.hash:
+            raise ProfileConflict(profile.id, profile.version)
         return found
 
     # Defining --------------------------------------------------------------------------------------------------------

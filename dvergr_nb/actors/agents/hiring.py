@@ -29,14 +29,20 @@ class Hiring:
         except Exception as problem:  # noqa: BLE001  # the agent's end, told as what it is
             return Failed(reason=PROGRAM_ERROR, problem=problem)
         match given:
-            case Pause(reason=reason):
+            case Pause(reason=reason, reply=reply):
+                _tell(ctx, f"stopped: {reason}", reply)
                 return Pause(reason=reason)
-            case Reply(content=content, value=value, facts=facts):
-                if facts:
-                    ctx.report("answered", facts)
+            case Reply(content=content, value=value):
+                _tell(ctx, "answered", given)
                 return Done(value=content if value is None else value, reply=content)
             case _:
                 nothing = ModelConfused(
                     self._model, f"{ctx.run.actor!r} came to its end without an answer; ask for one in its task"
                 )
                 return Failed(reason=PROGRAM_ERROR, problem=nothing)
+
+
+def _tell(ctx: Context, what: str, reply: object) -> None:
+    """Puts the facts on record that a reply carries, which nobody in the room is told."""
+    if isinstance(reply, Reply) and reply.facts:
+        ctx.report(what, reply.facts)

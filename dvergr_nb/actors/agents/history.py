@@ -32,7 +32,8 @@ def conversation(actor: str, thread: Sequence[Message], until: Message) -> Histo
     """
     said = [each for each in thread if each.id != until.id and (each.sender == actor or _when(each) < _when(until))]
     said = _answered_in_order(said[-LIMIT:], actor)
-    shown = [_own(each) if each.sender == actor else ModelRequest(parts=[prompt(each)]) for each in said]
+    begins = next((place for place, each in enumerate(said) if each.sender != actor), len(said))
+    shown = [_own(each) if each.sender == actor and place > begins else _asked(each) for place, each in enumerate(said)]
     return History(shown=shown, ids=frozenset(each.id for each in said))
 
 
@@ -52,6 +53,11 @@ def _answered_in_order(said: Sequence[Message], actor: str) -> list[Message]:
 
 def _when(message: Message) -> tuple[dt.datetime, str]:
     return message.created_at, message.id
+
+
+def _asked(message: Message) -> ModelRequest:
+    """As a request; so is what the actor itself has begun with, for providers refuse a conversation that a model begins."""
+    return ModelRequest(parts=[prompt(message)])
 
 
 def _own(message: Message) -> ModelResponse:
