@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from dvergr_nb.records.message import FACT_WORDS, PERSON, Message
@@ -13,6 +14,7 @@ from dvergr_nb.runtime.secrets import last, scrub
 
 LIMIT: Final = 2_000
 """How much of a streamed text is shown, from its end, in characters."""
+WORDS_OF: Final = attrgetter(*FACT_WORDS)
 
 
 class Said:
@@ -43,10 +45,9 @@ class Said:
 
 def without_secrets(message: Message) -> Message:
     """The message as it may be stored; itself where there is nothing to hide."""
-    words = [word for fact in message.facts for name in FACT_WORDS if isinstance(word := getattr(fact, name), str)]
-    texts = [message.content, *words]
-    together = "\0".join(texts)
-    is_clean = scrub(together) == together and not any(text.endswith(ELLIPSIS) for text in texts)
+    words = [word for fact in message.facts for word in WORDS_OF(fact) if word is not None]
+    together = "\0".join([message.content, *words])
+    is_clean = ELLIPSIS not in together and scrub(together) == together
     if is_clean and not message.metadata:
         return message
     facts = tuple(dataclasses.replace(fact, **_words(fact)) for fact in message.facts)

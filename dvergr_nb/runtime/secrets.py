@@ -74,6 +74,7 @@ class Secrets:
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
+        self._table = _raw(environment)
         self._lock = threading.Lock()
         self._added: frozenset[str] = frozenset()
         self._seen: Mapping[Any, Any] | None = None
@@ -125,14 +126,14 @@ class Secrets:
         return min(found, default=None)
 
     def _known(self) -> tuple[str, ...]:
-        now = _raw(self._environment)
+        now = self._table
         if now == self._seen:
             return self._forms
         with self._lock:
-            now = dict(now)
+            seen = dict(now)
             values = {value.strip() for name, value in list(self._environment.items()) if is_secret(name, value)}
             self._forms = tuple(sorted({form for value in values | self._added for form in forms_of(value)}, key=_length))
-            self._seen = now  # after what was found: other threads look without the lock
+            self._seen = seen  # after what was found: other threads look without the lock
             return self._forms
 
 
