@@ -122,6 +122,7 @@ class RunWallet:
         self._settled.clear()
         payer, cost = self.payer or self, usage.cost or 0
         payer.pending += cost
+        payer.notice()
         self._store.note(Charge(spend=spend), lambda settled: self._charged(settled, payer, cost))
 
     def _charged(self, settled: Settled, payer: RunWallet, cost: int) -> None:
@@ -130,23 +131,22 @@ class RunWallet:
         self._problem = self._problem or settled.exception()
         if self._problem is None and isinstance(charged := settled.result(), Charged):
             self._bank.learn(charged.balances)
-            payer.notice()
         if self._settled is not None and not self._on_the_way:
             self._settled.set()
         self._voice.paid()
 
     def notice(self) -> None:
-        """Says once each that a half, three quarters, … of the budget is gone."""
+        """Says once each that a half, three quarters, … of the budget is gone. At once, for its Run may end with this call."""
         from dvergr_nb.records.money import NOTICES, dollars
 
         if self.granted is None or self.balance is None:
             return
-        share = 100 * (self.granted - self.balance) / self.granted
-        passed = [notice for notice in NOTICES if self._noticed < notice <= share]
+        gone = self.granted - max(0, self.balance - self.pending)
+        passed = [notice for notice in NOTICES if self._noticed < notice <= 100 * gone / self.granted]
         if passed:
             self._noticed = passed[-1]
-            gone = f"{dollars(self.granted - self.balance)} of {dollars(self.granted)}"
-            self._voice.notified(f"{passed[-1]} % of the budget is spent, {gone}", "notice", str(passed[-1]))
+            said = f"{passed[-1]} % of the budget is spent, {dollars(gone)} of {dollars(self.granted)}"
+            self._voice.notified(said, "notice", str(passed[-1]))
 
     async def settled(self) -> None:
         """Returns once every charge so far is on record. Raises what kept one out."""
