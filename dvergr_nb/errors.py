@@ -52,6 +52,11 @@ from typing import Final
 
 TYPED_LIMIT: Final = 80
 """How much of what somebody typed an error repeats, in characters."""
+_WAYS_ON: Final = {
+    "budget-exhausted": ": say something on its thread, or hire anew, with a budget= that is larger; "
+    "when you cancel this Run, what it has left goes back"
+}
+"""What can be done about a Run that waits, by its reason."""
 
 
 class DvergrError(Exception):
@@ -129,7 +134,8 @@ class NoSuchActor(NotFound):
         elif elsewhere:
             advice = f"it is in room {', '.join(map(brief, elsewhere))}"
         else:
-            advice = f"have it join: d.room({brief(room)}).join({brief(actor)}, FUNCTION)"
+            joining = f"d.room({brief(room)}).join({brief(actor)}, FUNCTION)"
+            advice = f"have it join: {joining}, or define an agent: d.agent({brief(actor)}, model=…)"
         super().__init__(f"no actor {brief(actor)} takes part in room {brief(room)}, {there}; {advice}")
         self.actor = actor
         self.room = room
@@ -371,7 +377,8 @@ class RunWaiting(RunEnd):
     """The awaited Run stopped at a boundary where it can go on later."""
 
     def __init__(self, run_id: str, label: str, reason: str | None) -> None:
-        super().__init__(run_id, label, reason, f"{label!r} waits for {reason} (Run {run_id[-8:]})")
+        advice = _WAYS_ON.get(reason or "", "")
+        super().__init__(run_id, label, reason, f"{label!r} waits, {reason}{advice} (Run {run_id[-8:]})")
 
 
 def brief(text: str) -> str:

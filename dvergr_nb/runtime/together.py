@@ -49,7 +49,7 @@ def _check(awaited_ones: Iterable[object]) -> None:
     """Before anything is begun with. Raises `BadInput`."""
     for each in awaited_ones:
         if not inspect.isawaitable(each):
-            raise BadInput(f"what is waited for are Runs or awaitables, one by one, not {shown(each)}")
+            raise BadInput(f"what is waited for are Runs or awaitables, one by one, as in join(*runs), not {shown(each)}")
 
 
 def _cancel_own(losers: Iterable[Awaitable[Any]]) -> None:
