@@ -50,7 +50,7 @@ def scripted_model(
     price: Price | None = PRETENDED,
     turns: Sequence[Sequence[Step]] | None = None,
 ) -> ScriptedModel:
-    """A model that answers with the steps in order.
+    """A model that answers every message with the same steps in order, or the first with the first of `turns`, and so on.
 
     A step is a text, `call("tool", argument=…)`, a list of these for calls at once, an exception to raise, or a function, plain
     or async, that gives one of them: of nothing, of what the tools of this turn gave, or of that and what was said so far.
