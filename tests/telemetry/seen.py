@@ -56,4 +56,5 @@ def parent_of(span: ReadableSpan) -> int | None:
 def id_of(span: ReadableSpan) -> int:
     """Its id."""
     assert span.context is not None
-    return span.context.span_id
+    known: int = span.context.span_id
+    return known
