@@ -17,7 +17,7 @@ _API: Final = """active_runs cancel_room_turn cancel_run causes connect current_
 reconcile_orphaned_runs record_cause register_cancel_hook room_turn_running run runs sql start unwatch_runs
 watch_runs""".split()
 _CONVERSATION: Final = "ask debate episode iterative_refinement post room turn unanswered".split()
-_AGENTS: Final = "agent hire profile profiles tune".split()
+_AGENTS: Final = "agent blob citations hire profile profiles tool_uses tune".split()
 _CONTEXT: Final = "checkpoint progress raise_if_cancelled spawn".split()
 _OBLIGATION: Final = "carry_obligation release_obligation reply_obligation withhold_reply".split()
 _WRAPPERS: Final = "budget_guard flaky latency own_messages plain_reply silence".split()

@@ -22,6 +22,7 @@ from dvergr_nb.session import Session
 if TYPE_CHECKING:
     from dvergr_nb.records.money import Price
     from dvergr_nb.records.profile import OnToolError, Profile, Skill
+    from dvergr_nb.records.tool_use import Blob, Citation, ToolUse
 
 
 def agent(
@@ -110,6 +111,23 @@ def profiles() -> list[Profile]:
     return list(current_session().store.profiles())
 
 
+def tool_uses(run: RunRef) -> list[ToolUse]:
+    """What the tools of a Run were given and gave, in the order of their ends; `blob` has what is kept as bytes."""
+    session = current_session()
+    return list(session.store.tool_uses(session.resolve(run)))
+
+
+def citations(run: RunRef) -> list[Citation]:
+    """The chunks of text that a Run has used, in order."""
+    session = current_session()
+    return list(session.store.citations(session.resolve(run)))
+
+
+def blob(what: Blob | str) -> bytes:
+    """The bytes that a record names, by itself or by their SHA-256. Raises `BlobMissing` where they are gone."""
+    return current_session().store.blob(what if isinstance(what, str) else what.sha256)
+
+
 def hire(
     who: str | Profile,
     task: str,
@@ -128,8 +146,8 @@ def hire(
 ) -> RunHandle:
     """Has an agent do one task as a Run of its own, apart from any conversation; `await run` gives what it came to.
 
-    Input and output are private to the Run. `budget`, in dollars, and `max_steps` can only be less than its profile allows;
-    with a `parent` that has a wallet the money comes from there. Raises `BadInput` before a Run exists.
+    Input and output are private to the Run. `budget`, in dollars, and `max_steps` lower what its profile allows; more is cut
+    to that. With a `parent` that has a wallet the money comes from there. Raises `BadInput` before a Run exists.
     """
     from dvergr_nb.actors.agents.hiring import Hiring
     from dvergr_nb.records.profile import Profile

@@ -54,7 +54,7 @@ class _Turn:
             return await self._all_rounds()
         except asyncio.CancelledError:
             self._journal.round_ended("cancelled")
-            self._broke_off("stopped")
+            self._broke_off("stopped", self._said)
             raise
         except BaseException as problem:
             self._journal.round_ended("failed", type(problem).__name__)

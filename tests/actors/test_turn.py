@@ -219,7 +219,7 @@ async def test_a_turn_that_is_stopped_while_it_waits_for_a_message_posts_nothing
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn.given()
-    assert (turn.notes, [fact[4] for fact in turn.facts]) == (["stopped in round 1"], [None, "completed"])
+    assert (turn.notes, [fact[4] for fact in turn.facts]) == (["stopped in round 1; until then: there"], [None, "completed"])
 
 
 async def test_a_turn_waits_for_a_message_on_its_way_before_it_ends():

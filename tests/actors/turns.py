@@ -106,6 +106,9 @@ class Turn:
         """Is its own."""
         return self
 
+    is_exhausted = False
+    """It may spend as much as it likes."""
+
     def charge(self, usage: Usage, number: int) -> None:
         """Keeps what a call of a model has cost, and in which round."""
         self.spends.append((usage, number))
