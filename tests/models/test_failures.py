@@ -54,6 +54,25 @@ async def test_a_failure_says_what_happened_and_what_to_do(provider, streams, ac
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["null", "[1, 2]", '{"created": NaN, "choices": [{"index": 0, "delta": {"content": "x"}}]}', "[" * 100_000 + "]" * 100_000],
+    ids=["null", "list", "nan", "deep"],
+)
+async def test_json_that_is_no_answer_is_confused_however_it_breaks_what_reads_it(said) -> None:
+    stream = Raw(f"data: {said}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
+    async with SERVERS["openai"](stream) as server, model_at(server, "openai") as asked:
+        error = await failed(asked, streams=True)
+    assert type(error) is ModelConfused
+    assert "gave an answer that cannot be used" in str(error)
+
+
+def test_an_error_of_ones_own_code_is_no_failure_of_the_model() -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(None, "model")  # noqa: B009
+    assert failure(caught.value, "small") is None
+
+
 @each_provider
 async def test_a_stream_that_is_cut_is_unreachable(provider) -> None:
     async with SERVERS[provider](cut(2)) as server, model_at(server, provider) as asked:

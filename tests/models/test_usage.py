@@ -49,6 +49,23 @@ async def test_a_usage_that_is_left_out_is_unmeasured_and_has_no_cost(provider, 
     assert (usage.is_measured, usage.cost, usage.input_tokens) == (False, None, 0)
 
 
+@pytest.mark.parametrize("tokens", [10**13, 10**18, 10**30])
+async def test_more_tokens_than_can_be_are_put_on_record_as_the_most_there_can_be(tokens) -> None:
+    usage = await used("openai", Say(tokens=Tokens(input=tokens, output=tokens)), streams=True)
+    assert (usage.input_tokens, usage.output_tokens, usage.cost) == (10**12, 10**12, 10**12)
+
+
+def test_tokens_below_nothing_are_none() -> None:
+    response = ModelResponse(parts=[TextPart("hi")], usage=RequestUsage(input_tokens=-5, output_tokens=7))
+    usage = usage_of(response, asked_for({"input": 1.0, "output": 1.0}), "completed")
+    assert (usage.input_tokens, usage.output_tokens, usage.cost) == (0, 7, 7)
+
+
+async def test_no_more_tokens_come_from_a_cache_than_there_were() -> None:
+    usage = await used("openai", Say(tokens=Tokens(input=5, output=5, cache_read=10**9)), streams=True)
+    assert (usage.cache_read_tokens, usage.cost) == (5, 10)
+
+
 @pytest.mark.parametrize("provider", SERVERS)
 async def test_another_name_in_the_answer_changes_no_price(provider) -> None:
     usage = await used(provider, Say(model="gpt-4o-mini", tokens=Tokens(input=100, output=10)), streams=False)

@@ -20,6 +20,8 @@ LONGEST_ASKED_S: Final = 60.0
 
 _SDKS: Final = ("openai", "anthropic", "google", "groq", "mistralai", "cohere", "huggingface_hub", "xai_sdk")
 _TRANSPORTS: Final = ("httpx2", "httpx", "httpcore2", "httpcore", "aiohttp", "ssl", "socket")
+_READERS: Final = ("pydantic_ai", "pydantic", "json", *_SDKS, *_TRANSPORTS)
+"""Packages that read what a provider sends; some of it breaks them in ways they have no error for."""
 
 Kind = type[ModelError]
 Found = tuple[Kind, str, str]
@@ -35,7 +37,7 @@ def failure(problem: BaseException, model: str) -> ModelError | None:
         return problem
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[-1]
-    found = next((found for rule in (_of_pydantic, _of_sdk, _of_transport) if (found := rule(problem))), None)
+    found = next((found for rule in _RULES if (found := rule(problem))), None)
     if found is None:
         return None
     kind, what, advice = found
@@ -145,6 +147,22 @@ def _of_transport(problem: BaseException) -> Found | None:
             return None
 
 
+def _of_reading(problem: BaseException) -> Found | None:
+    """A plain error, raised where an answer is read that is JSON and yet nothing a provider may say."""
+    if not isinstance(problem, Exception) or _package(problem) not in ("builtins", "pydantic_core"):
+        return None
+    return _CONFUSED if _raised_in(problem) in _READERS else None
+
+
+def _raised_in(problem: BaseException) -> str:
+    """The package whose code has raised it."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+_RULES: Final[tuple[Callable[[BaseException], Found | None], ...]] = (_of_pydantic, _of_sdk, _of_transport, _of_reading)
 _BY_STATUS: Final = {
     401: _KEY,
     402: _NO_CREDIT,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
 from dvergr_nb.actors.models.list_prices import list_price
 from dvergr_nb.actors.models.reference import is_official
-from dvergr_nb.records.money import Price, Usage, cost_of
+from dvergr_nb.records.money import MICRO, MOST_USD, Price, Usage, cost_of
 from dvergr_nb.records.profile import Profile
 from dvergr_nb.records.text import clipped, mended
 from dvergr_nb.runtime.secrets import scrub
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 NAME_LIMIT: Final = 200
 """Longest name under which a model answers, in characters; it may say anything."""
+MOST: Final = MOST_USD * MICRO
+"""The most tokens and micro-dollars of one call that a record holds; a provider that says more is taken to mean this."""
 
 
 def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usage:
@@ -28,18 +31,26 @@ def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usag
     if response is None:
         return Usage(model=asked.name, provider=asked.provider, is_measured=False, outcome=outcome)
     said = response.usage
+    given, written = _count(said.input_tokens), _count(said.cache_write_tokens)
+    read = min(_count(said.cache_read_tokens), given)
     usage = Usage(
         model=asked.name,
         answered_as=None if response.model_name is None else scrub(mended(clipped(response.model_name, NAME_LIMIT))),
         provider=asked.provider,
-        input_tokens=max(0, said.input_tokens),
-        output_tokens=max(0, said.output_tokens),
-        cache_read_tokens=max(0, said.cache_read_tokens),
-        cache_write_tokens=max(0, said.cache_write_tokens),
+        input_tokens=given,
+        output_tokens=_count(said.output_tokens),
+        cache_read_tokens=read,
+        cache_write_tokens=min(written, given - read),
         is_measured=_is_measured(said),
         outcome=outcome,
     )
-    return cost_of(usage, asked.price)
+    priced = cost_of(usage, asked.price)
+    return priced if priced.cost is None else dataclasses.replace(priced, cost=min(priced.cost, MOST))
+
+
+def _count(said: int) -> int:
+    """Tokens as they can be: no provider's word makes them fewer than none."""
+    return min(max(0, said), MOST)
 
 
 def _is_measured(said: Any) -> bool:
