@@ -45,6 +45,15 @@ async def test_what_is_streamed_is_seen_as_it_comes_and_the_last_of_it_is_the_re
         assert (seen[-1], all("one two three".startswith(text) for text in seen)) == ("one two three", True)
 
 
+async def test_an_answer_without_end_is_cut_off_and_fails_typed(monkeypatch):
+    monkeypatch.setattr("dvergr_nb.actors.agents.listening.LONGEST", 1_000)
+    async with stage(Say("word " * 1_000)) as server:
+        run = await d.turn("researcher", "speak").wait()
+        assert end_of(run) == ("failed", "error")
+        assert "longer than 1,000 characters" in run.row.error
+        assert outcomes(run) == ["ModelConfused"] * len(server.requests)
+
+
 async def test_a_tool_round_and_an_answer_are_one_run_of_two_steps():
     async with stage(use(("look", {"n": 3})), Say("It says three."), tools=[look]) as server:
         run = d.turn("researcher", "look")
