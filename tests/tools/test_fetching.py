@@ -103,6 +103,19 @@ async def test_what_is_no_text_is_said_and_kept(server):
     assert (blob.media_type, turn.blobs[blob.sha256]) == ("image/png", b"\x89PNG\0\0\xff")
 
 
+async def test_a_redirect_to_what_is_no_url_is_refused(server):
+    server.pages["/far"] = (302, {"Location": "/" * 70_000}, b"")
+    turn = await used(LOCAL, {"url": f"{server.at}/far"})
+    assert "redirects to" in turn.told[0]
+    assert turn.outcome == ("failed", "refused")
+
+
+@pytest.mark.parametrize("charset", ["undefined", "idna", "rot13", "nonsense"])
+async def test_a_charset_that_reads_no_text_is_read_as_utf_8(server, charset):
+    server.pages["/odd"] = (200, {"Content-Type": f"text/plain; charset={charset}"}, b"hello")
+    assert "hello" in await told(LOCAL, url=f"{server.at}/odd")
+
+
 async def test_a_redirect_is_followed_where_it_may_lead(server):
     server.pages["/1"] = (302, {"Location": "/2"}, b"")
     server.pages["/2"] = (307, {"Location": f"{server.at}/3"}, b"")

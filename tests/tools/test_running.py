@@ -285,6 +285,22 @@ async def test_a_result_that_cannot_be_told_is_an_error_of_its_tool():
     assert (turn.told, turn.outcome) == (["RuntimeError: no repr"], ("failed", "RuntimeError"))
 
 
+async def test_a_result_becomes_text_in_a_thread_so_that_a_large_one_holds_nothing_up():
+    made_in: list[threading.Thread] = []
+
+    class Thing:
+        def __str__(self) -> str:
+            made_in.append(threading.current_thread())
+            return "a thing"
+
+    async def give() -> object:
+        """Gives."""
+        return [Thing()]
+
+    assert await told(tool_of(give)) == '["a thing"]'
+    assert made_in[0] is not threading.current_thread()
+
+
 async def test_a_long_result_is_cut_for_the_model_and_kept_whole():
     whole = "0123456789" * 10_000
 

@@ -75,8 +75,17 @@ class _Fetcher:
                     raise ToolFailed("unreachable", f"{at.host} gave no answer: {said}") from None
                 if isinstance(answer, Rich):
                     return answer
-                at = self._checked(answer)
+                at = self._joined(at, answer)
         raise ToolFailed("refused", f"{shown(url, 200)} redirects more than {REDIRECTS} times")
+
+    def _joined(self, at: URL, location: str) -> URL:
+        """The address that a redirect leads to. Raises `ToolFailed`."""
+        import httpx2
+
+        try:
+            return self._checked(at.join(location))
+        except httpx2.InvalidURL as problem:
+            raise ToolFailed("refused", f"{at.host} redirects to {shown(location, 200)}, which is no URL: {problem}") from None
 
     def _checked(self, url: object) -> URL:
         """The address of a page that may be asked for. Raises `ToolFailed`."""
@@ -117,7 +126,7 @@ class _Fetcher:
                 continue
             try:
                 if answer.status_code in MOVED and "location" in answer.headers:
-                    return str(at.join(answer.headers["location"]))
+                    return str(answer.headers["location"])
                 return await self._told(answer, ctx)
             finally:
                 await answer.aclose()
@@ -147,6 +156,6 @@ def _text(data: bytes, encoding: str | None) -> str | None:
         return None
     try:
         text = data.decode(encoding or "utf-8", "replace")
-    except LookupError:
+    except (LookupError, UnicodeError):  # no charset at all, or one that is no text's
         text = data.decode("utf-8", "replace")
     return None if text.count("\ufffd") > len(text) // 10 else text

@@ -21,6 +21,8 @@ NOTHING_SAID: Final = "done"
 ROWS: Final = 20
 """How many rows of a table a model is shown."""
 COLUMNS: Final = 20
+LARGE: Final = 100_000
+"""A text of so many characters is gone through in a thread: on the loop it would hold up everything else."""
 
 
 async def told(value: Any, ctx: Context) -> Rich:
@@ -37,15 +39,15 @@ async def told(value: Any, ctx: Context) -> Rich:
         case _ if _is_table(value):
             return await _table(value, ctx)
         case _:
-            return await fitted(as_text(value), ctx, media_type="application/json")
+            return await fitted(await in_own_thread(lambda: as_text(value)), ctx, media_type="application/json")
 
 
 async def fitted(text: str, ctx: Context, *, blobs: Sequence[Blob] = (), media_type: str = "text/plain") -> Rich:
     """The text where it fits; else its beginning, how much was cut, and the whole as a blob."""
-    text = mended(scrub(text))
+    text = await in_own_thread(lambda: mended(scrub(text))) if len(text) > LARGE else mended(scrub(text))
     if len(text) <= RESULT_LIMIT:
         return Rich(text=text, blobs=tuple(blobs))
-    whole = await ctx.blob(text.encode(), media_type)
+    whole = await ctx.blob(await in_own_thread(text.encode), media_type)
     return Rich(text=cut(text, f"the whole is kept as {whole.sha256[:12]}"), blobs=(whole, *blobs))
 
 
@@ -94,7 +96,7 @@ async def _table(frame: Any, ctx: Context) -> Rich:
 def as_text(value: object) -> str:
     """JSON where the value can be that, its repr otherwise."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=_plain)
+        return "".join(PIECEWISE.iterencode(value))
     except (TypeError, ValueError, RecursionError):
         return repr(value)
 
@@ -112,3 +114,7 @@ def _plain(value: Any) -> Any:
         if callable(getattr(value, convert, None)) and not isinstance(value, type):
             return getattr(value, convert)()
     return str(value)
+
+
+PIECEWISE: Final = json.JSONEncoder(ensure_ascii=False, default=_plain)
+"""Asked for pieces it lets other threads work between them, which `json.dumps` does not until all is done."""
