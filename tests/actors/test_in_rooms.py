@@ -213,7 +213,7 @@ async def test_a_cancelled_turn_posts_nothing_and_the_next_message_is_answered(o
             await run
         assert await room.turn("researcher", "second") == "fine"
         assert replies(room) == ["fine"]
-        assert [each.content for each in activity(session, run)] == ["stopped in round 1"]
+        assert [each.content for each in activity(session, run)] == ["stopped in round 1; until then: half"]
 
 
 # Cases 54 to 56 ------------------------------------------------------------------------------------------------------

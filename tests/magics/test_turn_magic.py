@@ -122,7 +122,8 @@ def test_a_named_room_is_not_made_by_a_turn_and_its_actors_are_its_own(slow: She
         ("%%turn echo --thread zz\nhi", NotFound, "no Run and no message 'zz'"),
         ("%%turn echo --key ''\nhi", BadInput, "a key is text"),
         ("%%turn echo --tag ''\nhi", BadInput, "a tag must be text"),
-        ("%%turn echo --budget 1\nhi", BadInput, "has no option --budget"),
+        ("%%turn echo --budget 0\nhi", BadInput, "--budget: needs an amount of dollars above 0"),
+        ("%%turn echo --model openai:x\nhi", BadInput, "model is for agents"),
         (f"%%turn echo --room {'x' * 201}\nhi", BadInput, "room must be a line of 1 to 200 characters"),
     ],
 )

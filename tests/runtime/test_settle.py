@@ -45,7 +45,7 @@ def test_without_a_stop_the_outcome_decides_and_the_reason_follows_it():
 
 
 def test_a_body_that_returns_something_else_fails_and_says_what():
-    assert ending(42, None).error == "TypeError: a body returns Done or Pause, not int"
+    assert ending(42, None).error == "TypeError: a body returns Done, Pause or Failed, not int"
 
 
 def test_an_exception_whose_text_cannot_be_made_is_still_described():
