@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import dvergr_nb as d
-from dvergr_nb.actors.models.resolving import aclose
+from dvergr_nb.api import KERNEL
 from dvergr_nb.records.message import ACTIVITY, Message
 from dvergr_nb.records.money import Spend
 from dvergr_nb.records.query import MessageFilter
@@ -19,6 +20,8 @@ PRICES = {"local": {"input": 1.0, "output": 10.0}, "other": {"input": 2.0, "outp
 """Dollars per million tokens, so micro-dollars per token."""
 CALL = 11 * 1 + 7 * 10
 """What a call costs that says what the server says unless told otherwise, in micro-dollars."""
+LONGEST_S: Final = 300.0
+"""How long many turns at once may take on a busy machine."""
 PROVIDERS = {"OpenAIServer": "openai", "AnthropicServer": "anthropic", "GoogleServer": "google"}
 
 
@@ -39,7 +42,24 @@ async def stage(
             agent(server, **more)
             yield server
         finally:
-            await aclose()
+            await let_go()
+
+
+async def let_go() -> None:
+    """Returns once the connections to providers that the session's agents have are closed."""
+    session = KERNEL.session
+    if session is not None and session.cast._clients is not None:
+        await session.cast._clients.aclose()
+
+
+def quickly(test: Coroutine[Any, Any, object]) -> None:
+    """Runs a coroutine on a loop without debugging, which costs more than the turns themselves where there are many."""
+
+    async def limited() -> None:
+        async with asyncio.timeout(LONGEST_S):
+            await test
+
+    asyncio.run(limited())
 
 
 # Looking -------------------------------------------------------------------------------------------------------------
@@ -109,10 +129,3 @@ def facts(run: Any) -> list[tuple[str, str, str | None, str | None]]:
 def said(room: Any = None) -> list[str]:
     """What the researcher has said in a room."""
     return [each.content for each in (room or d.room()).messages(limit=None) if each.sender == "researcher"]
-
-
-def money() -> dict[str, int]:
-    """What was minted, consumed, and is in wallets, in micro-dollars, by SQL over the transfers."""
-    rows = d.sql("select kind, sum(round(amount_usd * 1000000)) as amount from ledger group by kind")
-    by_kind = {kind: int(amount) for kind, amount in zip(rows["kind"], rows["amount"], strict=True)}
-    return {"minted": by_kind.get("mint", 0), "consumed": by_kind.get("consume", 0)}

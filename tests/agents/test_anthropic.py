@@ -8,7 +8,7 @@ import pytest
 
 import dvergr_nb as d
 from dvergr_nb import RunCancelled, RunFailed
-from tests.agents.stage import CALL, end_of, facts, lines, offered, outcomes, said, spends, uses
+from tests.agents.stage import CALL, end_of, facts, lines, offered, outcomes, quickly, said, spends, uses
 from tests.agents.stage import stage as any_stage
 from tests.rigs.anthropic_server import AnthropicServer
 from tests.rigs.model_server import Fail, Say, Tokens, cut, hang, use
@@ -133,6 +133,7 @@ async def test_tokens_of_the_cache_are_counted_within_the_input_and_have_prices_
         assert usage.cost == 12 * 10 + 40 * 1 + 8 * 12.5 + 2 * 100
 
 
+@pytest.mark.filterwarnings("ignore:Failed to extract usage")
 async def test_an_answer_without_usage_is_unpriced_and_unmeasured():
     async with stage(Say("Free?", tokens=None)):
         run = d.turn("researcher", "go")
@@ -141,7 +142,11 @@ async def test_an_answer_without_usage_is_unpriced_and_unmeasured():
         assert (spend.usage.is_measured, spend.usage.cost, run.row.unpriced) == (False, None, 1)
 
 
-async def test_fifty_turns_at_once_answer_each_their_own():
+def test_fifty_turns_at_once_answer_each_their_own():
+    quickly(_fifty_answer())
+
+
+async def _fifty_answer():
     gate = asyncio.Event()
     async with stage(lambda request: Say(f"answer to {lines(request)[-1].text}", when=gate)) as server:
         runs = [d.turn("researcher", f"question {number}", room=d.room(f"room {number}")) for number in range(50)]

@@ -8,8 +8,7 @@ import pytest
 
 import dvergr_nb as d
 from dvergr_nb import BadTool, NoSuchProfile, ProfileConflict
-from dvergr_nb.actors.models.resolving import aclose
-from tests.agents.stage import agent, lines, stage
+from tests.agents.stage import agent, let_go, lines, stage
 from tests.rigs.model_server import Say
 
 
@@ -88,7 +87,7 @@ async def test_after_the_store_is_opened_again_an_agent_without_tools_answers(tm
             assert await run == "Done."
             assert (acted(run), lines(server.requests[1])[0].text) == (("researcher", 1), "Be brief.")
             assert await d.hire("researcher", "a task") == "Done."
-            await aclose()
+            await let_go()
 
 
 async def test_after_the_store_is_opened_again_tools_must_be_defined_again_and_a_sentence_says_so(tmp_store_path):
@@ -109,7 +108,7 @@ async def test_after_the_store_is_opened_again_tools_must_be_defined_again_and_a
             agent(server, tools=[find])
             assert d.profile("researcher").version == 1
             assert await d.turn("researcher", "go") == "Done."
-            await aclose()
+            await let_go()
 
 
 async def test_a_model_that_a_cell_has_given_must_be_given_again_and_a_sentence_says_so(tmp_store_path):

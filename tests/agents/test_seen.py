@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import dvergr_nb as d
-from dvergr_nb.actors.models.resolving import aclose
-from tests.agents.stage import agent, lines, offered, stage
+from tests.agents.stage import agent, let_go, lines, offered, stage
 from tests.rigs.model_server import Say, use
 
 COOKING = d.Skill(id="cooking", description="How to cook eggs.", instructions="Boil them for six minutes.")
@@ -48,7 +47,7 @@ async def test_after_the_store_is_opened_again_the_thread_is_rebuilt_from_it(tmp
         async with d.connect(tmp_store_path):
             assert await d.turn("researcher", "Do they fly?", thread=first.trigger) == "Birds."
             assert [line.text for line in lines(server.requests[1])] == ["What are ducks?", "Birds.", "Do they fly?"]
-            await aclose()
+            await let_go()
 
 
 async def test_what_other_actors_say_is_shown_with_their_name_and_the_time():
