@@ -44,6 +44,7 @@ OWNERS = {
     "pydantic_ai": ("actors",),
     "pydantic_graph": ("actors",),
     "openai": ("actors",),
+    "anthropic": ("actors",),
     "xllamacpp": ("actors",),
     "opentelemetry": ("actors",),
     "httpx2": ("actors",),

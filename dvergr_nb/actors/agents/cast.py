@@ -164,13 +164,15 @@ class Cast(Mapping[str, Callable[[], Handler]]):
             found["load_skill"] = load_skill(skills)
         return found
 
-    def asked(self, profile: Profile, given: Any) -> Asked:
+    async def asked(self, profile: Profile, given: Any) -> Asked:
         """The model of that reference, the profile's for None. On the loop that will ask it. Raises `BadModel`."""
         from dvergr_nb.actors.models.clients import Clients
-        from dvergr_nb.actors.models.resolving import resolved
+        from dvergr_nb.actors.models.resolving import loaded, resolved
 
+        bound = self._bound(profile.id)
+        await loaded(profile, given, bound)
         self._clients = self._clients or Clients()
-        return resolved(profile, given, self._bound(profile.id), clients=self._clients)
+        return resolved(profile, given, bound, clients=self._clients)
 
     async def thread(self, message: Message) -> Sequence[Message]:
         """The messages on its thread; none for a private task, nor for a message that begins one."""

@@ -32,7 +32,7 @@ class Kit:
     profile: Profile
     tools: Callable[[Sequence[Skill]], Mapping[str, Tool]]
     """The profile's tools by name, found when a turn begins, so that a cell that is run again counts. Raises `BadTool`."""
-    asked: Callable[[Any], Asked]
+    asked: Callable[[Any], Awaitable[Asked]]
     """The model of that reference, the profile's for None. Raises `BadModel`."""
     conversation: Callable[[Message], Awaitable[History]]
     """What was said on the thread before a message."""

@@ -43,7 +43,7 @@ class ModelRounds:
         agent: Agent[Any, Any],
         profile: Profile,
         tools: Mapping[str, Tool],
-        asked: Callable[[Any], Asked],
+        asked: Callable[[Any], Awaitable[Asked]],
         message: Message,
         before: History,
         ctx: Context,
@@ -92,7 +92,7 @@ class ModelRounds:
     async def _next_model(self) -> Asked:
         """The model that this round asks; another one than before begins a run of its own."""
         wanted = self._ctx.dials.model
-        asked = self._find(self._ctx.wanted.model if wanted is None else wanted)
+        asked = await self._find(self._ctx.wanted.model if wanted is None else wanted)
         if self._asked is not None and asked.model is not self._asked.model:
             await self.close()
         self._asked = asked
@@ -271,11 +271,10 @@ def _as_text(output: Any) -> str:
     if isinstance(output, str):
         return output
     from pydantic import PydanticSchemaGenerationError, TypeAdapter
-    from pydantic_core import PydanticSerializationError
 
     try:
         return TypeAdapter(type(output)).dump_json(output, indent=2).decode()
-    except (PydanticSchemaGenerationError, PydanticSerializationError):
+    except (PydanticSchemaGenerationError, ValueError):
         return as_text(output)
 
 

@@ -7,6 +7,7 @@ itself: how often a call is tried is decided, shown and paid elsewhere.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import inspect
 from dataclasses import dataclass, field
@@ -93,6 +94,35 @@ async def _closed(opened: Opened) -> None:
 
 SHARED: Final = Clients()
 """Those of whoever names no others."""
+
+_LOADED: Final[set[str]] = set()
+
+
+def is_loaded(asked: Remote) -> bool:
+    """Whether a client can be made without loading its packages first."""
+    return asked.provider in _LOADED
+
+
+def load(asked: Remote) -> None:
+    """Loads what a client of that provider needs, which takes seconds: in a thread. What is missing is told when it is used."""
+    with contextlib.suppress(ImportError):
+        import genai_prices.data_snapshot  # noqa: F401  # this and all below: only so that it is there
+
+        _certificates()
+        match asked.known.package if asked.known else asked.provider:
+            case "openai":
+                import openai.resources.chat.completions
+                import openai.resources.responses.responses  # noqa: F401
+                import pydantic_ai.models.openai
+                import pydantic_ai.providers.openai
+            case "anthropic":
+                import anthropic.resources.beta.messages.messages  # noqa: F401
+                import pydantic_ai.models.anthropic
+                import pydantic_ai.providers.anthropic
+            case "google.genai":
+                import pydantic_ai.models.google
+                import pydantic_ai.providers.google  # noqa: F401
+    _LOADED.add(asked.provider)
 
 
 def _http(endpoint: str | None) -> AsyncClient:

@@ -15,12 +15,13 @@ for attempt in range(profile.retries + 1):
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
-from dvergr_nb.actors.models.clients import SHARED, Clients
+from dvergr_nb.actors.models.clients import SHARED, Clients, is_loaded, load
 from dvergr_nb.actors.models.reference import Bound, Remote, is_model, missing_key, missing_package, reference, wanted_by
 from dvergr_nb.actors.models.usage import price_for
 from dvergr_nb.agent_errors import BadModel
@@ -31,7 +32,7 @@ from dvergr_nb.runtime import secrets
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-__all__ = ["Asked", "aclose", "resolved", "usable"]
+__all__ = ["Asked", "aclose", "loaded", "resolved", "usable"]
 
 SCRIPTED: Final = "scripted"
 """What a scripted model says it is behind."""
@@ -55,6 +56,13 @@ def resolved(profile: Profile, given: Any, bound: Mapping[str, Any], *, clients:
             return _of_object(profile, found)
         case Remote() as found:
             return _of_remote(profile, found, clients)
+
+
+async def loaded(profile: Profile, given: Any, bound: Mapping[str, Any]) -> None:
+    """Loads in a thread what `resolved` needs, where nobody has: everything else on the loop goes on. Raises `BadModel`."""
+    found = reference(profile, given, bound)
+    if isinstance(found, Remote) and not is_loaded(found):
+        await asyncio.to_thread(load, found)
 
 
 async def aclose(clients: Clients = SHARED) -> None:
