@@ -16,18 +16,23 @@ from dvergr_nb.store.table import Table
 from tests.store.making import admit, done, message, now, opened
 
 STORE = Path(__file__).parents[2] / "dvergr_nb" / "store"
-MODULES = ("rooms", "messages", "runs", "slots", "pauses", "causes", "attention")
+MODULES = ("rooms", "messages", "runs", "slots", "pauses", "causes", "attention", "wallets", "profiles", "uses")
 PRIMARY_KEYS = {
     "activities": ["id"],
     "attention": ["id"],
+    "citations": ["run_id", "round", "chunk_id"],
     "keys": ["tenant_id", "room", "key"],
     "messages": ["id"],
     "open_slots": ["tenant_id", "room", "thread_root_id", "actor"],
+    "profiles": ["tenant_id", "id", "version"],
     "resumptions": ["old_run_id"],
     "rooms": ["tenant_id", "name"],
     "run_causes": ["run_id", "cause_id"],
     "runs": ["id"],
     "schema_version": ["version"],
+    "spends": ["id"],
+    "tool_uses": ["id"],
+    "transfers": ["id"],
 }
 
 
@@ -74,7 +79,8 @@ def test_ids_are_uuids_in_the_store(store: Store) -> None:
           AND (column_name IN ('id', 'trigger', 'parent', 'reply_to') OR ends_with(column_name, '_id'))
           AND column_name NOT IN ('tenant_id', 'user_id', 'boot_id', 'profile_id', 'tool_use_id')
     """
-    assert store.read(lambda con: con.execute(query).fetchall()) == [("envelopes", "id"), ("rooms", "parent")]
+    named = [("citations", "chunk_id"), ("envelopes", "id"), ("profiles", "id"), ("rooms", "parent")]
+    assert sorted(store.read(lambda con: con.execute(query).fetchall())) == named
 
 
 @pytest.mark.parametrize("word", [r"FORCE\s+CHECKPOINT", "executemany", r"CREATE\s+(UNIQUE\s+)?INDEX", r"\.commit\(", "pickle"])
