@@ -16,7 +16,7 @@ from dvergr_nb.runtime.handler import PROVENANCE, check, provenance_of
 from dvergr_nb.runtime.paying import grant_of
 from dvergr_nb.runtime.room import LABEL_CHARS
 from dvergr_nb.runtime.rooms import name_of
-from dvergr_nb.runtime.wanted import Wanted
+from dvergr_nb.runtime.wanted import Wanted, several
 from dvergr_nb.session import Session
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def agent(
             endpoint=endpoint,
             key_env=key_env,
             tools=session.cast.tools.names(name, tools),
-            skills=tuple(skills),
+            skills=several(skills),
             caps=Caps(
                 max_steps=MAX_STEPS if max_steps is None else max_steps,
                 budget=None if budget is None else micro(budget),
                 tool_calls=tool_calls,
             ),
-            settings=settings or {},
-            prices=prices or {},
+            settings={} if settings is None else settings,
+            prices={} if prices is None else prices,
             on_tool_error=on_tool_error,
             retries=retries,
         )
@@ -103,7 +103,9 @@ def _take_part(session: Session, profile: Profile) -> None:
 
 def profile(name: str, version: int | None = None) -> Profile:
     """The profile of an agent, its latest version unless told otherwise. Raises `NoSuchProfile`."""
-    return current_session().cast.profile(name, version)
+    if not isinstance(name, str):
+        raise BadInput(f"an agent is named by its id, or given as its profile, not {shown(name)}")
+    return current_session().cast.profile(name, None if version is None else _version(version))
 
 
 def profiles() -> list[Profile]:
@@ -155,8 +157,8 @@ def hire(
     session = current_session()
     if not isinstance(task, str) or not task.strip():
         raise BadInput(f"a task is text that says what to do, not {shown(task)}")
-    found = session.cast.on_record(who) if isinstance(who, Profile) else session.cast.profile(who)
-    wanted = Wanted(model=model, skills=tuple(skills), output_type=output_type, max_steps=max_steps)
+    found = session.cast.on_record(who) if isinstance(who, Profile) else profile(who)
+    wanted = Wanted(model=model, skills=several(skills), output_type=output_type, max_steps=max_steps)
     session.cast.check(found, wanted)
     handler = session.cast.handler(found)
     return session.start(

@@ -21,7 +21,7 @@ from dvergr_nb.runtime.posting import Posting
 from dvergr_nb.runtime.room import Room
 from dvergr_nb.runtime.rooms import name_of
 from dvergr_nb.runtime.speaking import OnBusy, ThreadRef
-from dvergr_nb.runtime.wanted import Wanted
+from dvergr_nb.runtime.wanted import Wanted, several
 from dvergr_nb.session import Session
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def turn(
         key=key,
         parent=None if parent is None else session.resolve(parent),
         grant=grant_of(budget),
-        wanted=Wanted(model=model, skills=tuple(skills), output_type=output_type),
+        wanted=Wanted(model=model, skills=several(skills), output_type=output_type),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -32,7 +31,8 @@ TransferKind = Literal["mint", "grant", "consume", "return"]
 def micro(usd: object, what: str = "a budget") -> int:
     """Dollars as whole micro-dollars. Raises `BadInput` where it is no amount above 0."""
     is_number = isinstance(usd, int | float | Decimal) and not isinstance(usd, bool)
-    if not is_number or not math.isfinite(usd) or not 0 < usd <= MOST_USD:  # type: ignore[arg-type, operator]  # checked first
+    is_nan = isinstance(usd, Decimal) and usd.is_nan()  # one that signals could not even be compared
+    if not is_number or is_nan or not 0 < usd <= MOST_USD:  # type: ignore[operator]  # checked first
         raise BadInput(f"{what} is an amount of dollars above 0 and at most {MOST_USD:,}, not {shown(usd)}")
     whole = round(Decimal(str(usd)) * MICRO)
     if not whole:

@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,8 @@ TEXT_LIMIT: Final = 200_000
 """Longest instructions of a profile or a skill, in characters."""
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What providers take as the name of a tool."""
+MOST_PRICE: Final = 1e12
+"""More dollars for a million tokens than anybody asks."""
 PRICE_KINDS: Final = ("input", "output", "cache_read", "cache_write")
 
 OnToolError = Literal["tell", "fail"]
@@ -145,7 +146,7 @@ def checked(profile: Profile) -> Profile:
     for name in ("endpoint", "key_env"):
         if getattr(profile, name) is not None:
             _check_line(getattr(profile, name), name)
-    if profile.on_tool_error not in ("tell", "fail"):
+    if not isinstance(profile.on_tool_error, str) or profile.on_tool_error not in ("tell", "fail"):
         raise BadInput(f"on_tool_error is 'tell' or 'fail', not {shown(profile.on_tool_error)}")
     _check_tools(profile.tools)
     _check_skills(profile.skills)
@@ -165,7 +166,7 @@ def checked_price(price: object, model: str) -> Price:
         raise BadInput(f"{what} is dollars per million tokens, {{'input': …, 'output': …}}, not {shown(price)}")
     for kind, value in price.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < 0:
+        if not is_number or not 0 <= value <= MOST_PRICE:  # no comparison holds for NaN
             raise BadInput(f"{kind} in {what} is a number of dollars from 0, not {shown(value)}")
     return {kind: float(value) for kind, value in price.items()}
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from dvergr_nb.errors import BadInput
+from dvergr_nb.records.text import shown
 
 if TYPE_CHECKING:
     from dvergr_nb.records.profile import Skill
@@ -25,3 +29,10 @@ class Wanted:
 
 NOTHING: Final = Wanted()
 WISHES: Final = ("model", "skills", "output_type", "max_steps")
+
+
+def several(skills: Any) -> tuple[Skill, ...]:
+    """Skills as a wish holds them; what each of them is, is checked later. Raises `BadInput`."""
+    if isinstance(skills, str) or not isinstance(skills, Sequence):
+        raise BadInput(f"skills are a list of d.Skill, not {shown(skills)}")
+    return tuple(skills)

@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dvergr_nb as d
@@ -189,3 +192,61 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(package, mod
     )
     assert f'pip install "dvergr_nb[{extra}]"' in done.stdout
     assert done.stdout.splitlines()[-1] == "0 0"
+
+
+NEVER = [
+    float("nan"),
+    10**400,
+    True,
+    b"x",
+    [None],
+    {1: 2},
+    np.array([1, 2]),
+    pd.DataFrame({"a": [1]}),
+    Decimal("sNaN"),
+    iter(()),
+]
+"""What no option of an agent can be."""
+EACH = pytest.mark.parametrize("value", NEVER, ids=lambda value: type(value).__name__)
+
+
+@EACH
+@pytest.mark.parametrize("option", ["budget", "skills", "settings", "prices", "on_tool_error", "endpoint", "retries"])
+async def test_what_can_be_no_option_of_an_agent_is_refused_in_words_whatever_it_is(option, value):
+    async with stage(Say("never")):
+        with nothing_changes(), pytest.raises(d.DvergrError):
+            d.agent("other", model=d.scripted_model("hi"), **{option: value})
+
+
+@EACH
+async def test_what_can_be_no_price_is_refused_in_words_whatever_it_is(value):
+    async with stage(Say("never")):
+        with nothing_changes(), pytest.raises(BadInput):
+            d.agent("other", model=d.scripted_model("hi"), prices={"scripted-1": {"input": value, "output": 1}})
+
+
+@EACH
+async def test_what_can_be_no_option_of_a_turn_or_a_task_is_refused_in_words_whatever_it_is(value):
+    async with stage(Say("never")) as server:
+        for option in ("budget", "skills"):
+            for speak in (d.turn, d.hire):
+                with nothing_changes(), pytest.raises(BadInput):
+                    speak("researcher", "go", **{option: value})
+        with nothing_changes(), pytest.raises(BadInput):
+            d.hire(value, "go")
+        with nothing_changes(), pytest.raises(BadInput):
+            d.profile(value)
+        assert server.requests == []
+
+
+async def test_a_type_of_output_that_breaks_what_checks_it_is_refused_in_words():
+    endless: list[object] = []
+    endless.append(endless)
+
+    class Mapped(dict[str, object]):
+        """Nothing pydantic could make a schema of."""
+
+    async with stage(Say("never")):
+        for output_type in (endless, Mapped(a=1)):
+            with nothing_changes(), pytest.raises(BadInput, match="output_type is a type"):
+                d.hire("researcher", "go", output_type=output_type)
