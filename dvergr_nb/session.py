@@ -379,6 +379,7 @@ class Session(Lookup):
         return self
 
     async def __aexit__(self, *problem: object) -> None:
+        await self.cast.aclose()
         self.close(force=True)
 
     def __enter__(self) -> Self:

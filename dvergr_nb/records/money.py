@@ -41,9 +41,10 @@ def micro(usd: object, what: str = "a budget") -> int:
 
 
 def dollars(amount: int) -> str:
-    """An amount as people read it: cents, and four more digits below a dollar, so that a round is not lost in rounding."""
+    """An amount as people read it: cents, and below a dollar four digits, or six, so that a round is not lost in rounding."""
     sign, whole = "-" if amount < 0 else "", abs(amount)
-    return f"{sign}${whole / MICRO:,.2f}" if whole >= MICRO or whole % 10_000 == 0 else f"{sign}${whole / MICRO:.4f}"
+    digits = 2 if whole >= MICRO or whole % 10_000 == 0 else 4 if whole >= 1_000 else 6
+    return f"{sign}${whole / MICRO:,.{digits}f}"
 
 
 def room_wallet(tenant_id: str, room: str) -> str:

@@ -65,9 +65,11 @@ class Accounts(Queries):
 
     def exhausted(self) -> None:
         """Says that its budget is gone, which ends it."""
+        from dvergr_nb.records.money import dollars
+
         payer = self.wallet.payer
-        granted = 0 if payer is None else payer.granted or 0
-        self.notified(f"the budget of ${granted / 1e6:g} is spent; give more and say something to go on", "exhaust", "blocked")
+        granted = dollars(0 if payer is None else payer.granted or 0)
+        self.notified(f"the budget of {granted} is spent; give more and say something to go on", "exhaust", "blocked")
 
     async def spent_here(self) -> int:
         """What its actor has spent in the room so far, in micro-dollars; read in a thread."""

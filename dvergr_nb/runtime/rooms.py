@@ -215,12 +215,7 @@ class Rooms:
             return None
         from dvergr_nb.records.money import Grant
 
-        return Grant(amount=budget, mints=self._is_from_person(arrival.message), takes_what_is_there=True)
-
-    def _is_from_person(self, message: Message) -> bool:
-        room = self._rooms.get(message.room)
-        is_agent = room is not None and message.sender in room.delivery.participants
-        return not is_agent and "provenance" not in message.metadata
+        return Grant(amount=budget, mints=_is_from_person(arrival.message), takes_what_is_there=True)
 
     @property
     def supervisor(self) -> Supervisor:
@@ -261,6 +256,11 @@ class Rooms:
             return
         for participant in self._holds.pop(run.id, ()):
             participant.freed(run.id)
+
+
+def _is_from_person(message: Message) -> bool:
+    """Whether a person pays for it: it is no Run's reply, and no code of a Run has said it in another name."""
+    return message.run_id is None and "provenance" not in message.metadata
 
 
 def name_of(room: str | Room) -> str:

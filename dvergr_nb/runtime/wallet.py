@@ -1,7 +1,7 @@
 """The wallet of a Run as its body sees it: what it may spend, what it has spent, and what a call has cost.
 
-Balances are those that the store has answered, less what is on its way to it: a call never waits for the record of the last
-one, and the end of a Run does.
+Balances are those that the store has answered, less what is on its way to it, so that a call never waits for the record of the
+last one. A charge reaches the record before the end of its Run does, for both are in one queue.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ const words = (fields) => {
 };
 
 test('an amount has cents, and four digits below a dollar where cents would lose some', () => {
-  assert.deepEqual([12_345, 20_000, 1_000_000, 3_184_000, 1_234_500_000, 0, 1].map(dollars), ['$0.0123', '$0.02', '$1.00', '$3.18', '$1,234.50', '$0.00', '$0.0000']);
+  assert.deepEqual([12_345, 20_000, 1_000_000, 3_184_000, 1_234_500_000, 0, 1].map(dollars), ['$0.0123', '$0.02', '$1.00', '$3.18', '$1,234.50', '$0.00', '$0.000001']);
 });
 
 test('in a column an amount has three digits, and what is less is said to be', () => {

@@ -11,7 +11,7 @@ import pytest
 from pydantic_ai import exceptions as of
 
 from dvergr_nb.actors.models.asked import Asked
-from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before, throw
+from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before
 from dvergr_nb.agent_errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
 from tests.models.asking import KEY, SERVERS, ask, failed, model_at
 from tests.rigs.model_server import Fail, Raw, Say, cut, hang, use
@@ -130,9 +130,9 @@ async def asked_and_told(asked: Asked, streams: bool) -> None:
         await ask(asked.model, streams=streams)
     except of.ModelAPIError as problem:
         error = failure(problem, asked.name)
-        assert error is not None
         assert KEY in str(problem)  # noqa: PT017  # or the test shows nothing
-        throw(error)
+    assert error is not None
+    raise error
 
 
 @each_provider

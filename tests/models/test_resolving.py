@@ -239,7 +239,7 @@ async def test_what_a_turn_names_is_asked_instead_of_the_profiles_own() -> None:
 async def test_a_model_object_is_asked_as_it_is_by_its_name_or_itself() -> None:
     model = scripted_model("hi", name="script")
     for given, bound in ((model, {}), ("mine", {"mine": model}), (None, {"mine": model})):
-        asked = resolved(Profile(id="a", model="mine"), given, bound)
+        asked = resolved(Profile(id="a", model="mine"), given, bound, clients=Clients())
         assert asked.model is model
         assert asked.is_scripted
         assert asked.price == {"input": 0.5, "output": 1.5}
@@ -247,11 +247,12 @@ async def test_a_model_object_is_asked_as_it_is_by_its_name_or_itself() -> None:
 
 async def test_a_price_of_the_profile_comes_before_that_of_an_object() -> None:
     profile = Profile(id="a", model="mine", prices={"mine": {"input": 7.0, "output": 8.0}})
-    assert resolved(profile, None, {"mine": scripted_model("hi")}).price == {"input": 7.0, "output": 8.0}
+    asked = resolved(profile, None, {"mine": scripted_model("hi")}, clients=Clients())
+    assert asked.price == {"input": 7.0, "output": 8.0}
 
 
 async def test_an_object_of_pydantic_ai_has_no_price_unless_the_profile_says_one() -> None:
-    asked = resolved(Profile(id="a", model="test"), TestModel(), {})
+    asked = resolved(Profile(id="a", model="test"), TestModel(), {}, clients=Clients())
     assert (asked.name, asked.price, asked.is_scripted) == ("test", None, False)
 
 

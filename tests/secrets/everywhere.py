@@ -16,7 +16,6 @@ import pytest
 from IPython.core.ultratb import AutoFormattedTB
 
 import dvergr_nb as d
-from dvergr_nb.actors.models.resolving import aclose
 from dvergr_nb.records.event import Event
 from dvergr_nb.records.wire import AskDetails
 from dvergr_nb.records.wire_use import AskReply, AskUse
@@ -49,12 +48,9 @@ class Everywhere:
             session.watch_runs("test", self.events.append)
             self._acts = Acts(feed_of(session, self.board))
             room_feed_of(session, self.room, "main")
-            try:
-                yield
-                await self._ask_for_details(session)
-                self._files = self._bytes()
-            finally:
-                await aclose()
+            yield
+            await self._ask_for_details(session)
+            self._files = self._bytes()
         self._table = self._all_tables()
 
     async def _ask_for_details(self, session: Any) -> None:

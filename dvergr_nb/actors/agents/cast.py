@@ -117,10 +117,16 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         return every | self._models.get(agent, {})
 
     def close(self) -> None:
-        """Lets go of the connections to providers. On the loop."""
+        """Lets go of the connections to providers, soon. On the loop."""
         clients, self._clients = self._clients, None
         if clients is not None:
             clients.close()
+
+    async def aclose(self) -> None:
+        """Closes the connections to providers."""
+        clients, self._clients = self._clients, None
+        if clients is not None:
+            await clients.aclose()
 
     # Working ---------------------------------------------------------------------------------------------------------
 

@@ -92,9 +92,6 @@ async def _closed(opened: Opened) -> None:
         await each.http.aclose()
 
 
-SHARED: Final = Clients()
-"""Those of whoever names no others."""
-
 _LOADED: Final[set[str]] = set()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from dvergr_nb.agent_errors import ModelBusy, ModelConfused, ModelError, ModelRefused, ModelTimedOut, ModelUnreachable
 from dvergr_nb.records.text import clipped, printable
@@ -31,7 +31,7 @@ Found = tuple[Kind, str, str]
 def failure(problem: BaseException, model: str) -> ModelError | None:
     """What a call of `model` failed of, or None where the model has no part in it. It holds nothing of the original.
 
-    Raise it outside of the handler that caught the original, or with `throw`, or that is kept as its context.
+    Raise it outside of the handler that caught the original, or that is kept as its context.
     """
     if isinstance(problem, ModelError):
         return problem
@@ -44,14 +44,6 @@ def failure(problem: BaseException, model: str) -> ModelError | None:
     status, words = _status(problem), _words(problem)
     sentence = f"{printable(model)} {what}{f' ({status})' if status else ''}{f': {words}' if words else ''}; {advice}"
     return kind(model, sentence, status=status, retry_after_s=_retry_after(problem))
-
-
-def throw(error: ModelError) -> NoReturn:
-    """Raises it alone, also from within the handler of what it stands for: neither cause nor context is kept."""
-    try:
-        raise error from None
-    finally:
-        error.__context__ = None
 
 
 def is_worth_another_try(error: BaseException) -> bool:

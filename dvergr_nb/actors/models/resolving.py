@@ -1,7 +1,8 @@
 """From what a profile names to a model that can be asked; everything that is wrong with it is said before a Run exists.
 
 usable(profile, None, bound)            # when an agent is defined: refuses an unknown form, a missing package or key
-asked = resolved(profile, None, bound)  # on the loop of the turn; None stands for the profile's own model
+await loaded(profile, None, bound)      # what it needs, in a thread; None stands for the profile's own model
+asked = resolved(profile, None, bound, clients=clients)  # on the loop of the turn
 for attempt in range(profile.retries + 1):
     try:
         response = await asked.model.request(messages, settings, parameters)
@@ -9,7 +10,7 @@ for attempt in range(profile.retries + 1):
     except Exception as problem:
         error = failure(problem, asked.name)
     if error is None or not is_worth_another_try(error) or attempt == profile.retries:
-        raise alone(error)                   # outside of the `except`, so that nothing of the provider's is chained
+        raise error                          # outside of the `except`, so that nothing of the provider's is chained
     await asyncio.sleep(pause_before(attempt + 1, error))
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
-from dvergr_nb.actors.models.clients import SHARED, Clients, is_loaded, load
+from dvergr_nb.actors.models.clients import Clients, is_loaded, load
 from dvergr_nb.actors.models.reference import Bound, Remote, is_model, missing_key, missing_package, reference, wanted_by
 from dvergr_nb.actors.models.usage import price_for
 from dvergr_nb.agent_errors import BadModel
@@ -32,7 +33,7 @@ from dvergr_nb.runtime import secrets
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-__all__ = ["Asked", "aclose", "loaded", "resolved", "usable"]
+__all__ = ["Asked", "loaded", "resolved", "usable"]
 
 SCRIPTED: Final = "scripted"
 """What a scripted model says it is behind."""
@@ -49,7 +50,7 @@ def usable(profile: Profile, given: Any, bound: Mapping[str, Any]) -> None:
         _check_bound(found)
 
 
-def resolved(profile: Profile, given: Any, bound: Mapping[str, Any], *, clients: Clients = SHARED) -> Asked:
+def resolved(profile: Profile, given: Any, bound: Mapping[str, Any], *, clients: Clients) -> Asked:
     """The model to ask, with a client of the running loop. Raises `BadModel` as `usable` does, and where no client comes up."""
     match reference(profile, given, bound):
         case Bound() as found:
@@ -63,11 +64,6 @@ async def loaded(profile: Profile, given: Any, bound: Mapping[str, Any]) -> None
     found = reference(profile, given, bound)
     if isinstance(found, Remote) and not is_loaded(found):
         await asyncio.to_thread(load, found)
-
-
-async def aclose(clients: Clients = SHARED) -> None:
-    """Closes the connections that `resolved` has opened on the running loop."""
-    await clients.aclose()
 
 
 # Objects -------------------------------------------------------------------------------------------------------------

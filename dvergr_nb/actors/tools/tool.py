@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from dvergr_nb.agent_errors import BadTool
 from dvergr_nb.records.text import first_line, printable
 from dvergr_nb.records.tool_use import Blob
 from dvergr_nb.runtime.context import Context
-
-DEFERRED: Final = ("requires_approval", "effect", "idempotency")
-"""Options of a tool that come with pauses and receipts; until then they are refused when the tool is defined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -551,7 +551,7 @@ var Order = class {
 var MICRO = 1e6;
 var LOW = 0.75;
 function dollars(amount) {
-  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : 4;
+  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : amount >= 1e3 ? 4 : 6;
   return `$${(amount / MICRO).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 function gone({ budget, balance, cost = 0, ...row }) {

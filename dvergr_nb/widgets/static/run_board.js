@@ -494,7 +494,7 @@ function show(link, model, el, draw, signal) {
 var MICRO = 1e6;
 var LOW = 0.75;
 function dollars(amount) {
-  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : 4;
+  const digits = amount >= MICRO || amount % 1e4 === 0 ? 2 : amount >= 1e3 ? 4 : 6;
   return `$${(amount / MICRO).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 function inColumn({ cost = 0, unpriced }) {

@@ -11,11 +11,11 @@ const MICRO = 1_000_000;
 const LOW = 0.75;
 
 /**
- * An amount as people read it: cents, and below a dollar four digits, so that a round is not lost: `$0.0123`, `$1.00`.
+ * An amount as people read it: cents, and below a dollar four digits or six, so that a round is not lost: `$0.0123`, `$1.00`.
  * @param {number} amount in micro-dollars
  */
 export function dollars(amount) {
-  const digits = amount >= MICRO || amount % 10_000 === 0 ? 2 : 4;
+  const digits = amount >= MICRO || amount % 10_000 === 0 ? 2 : amount >= 1_000 ? 4 : 6;
   return `$${(amount / MICRO).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
 }
 
