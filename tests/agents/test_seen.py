@@ -158,3 +158,11 @@ async def test_two_hundred_messages_of_a_thread_are_shown_and_not_more():
         await d.turn("researcher", "and now?", thread=first.message)
         shown = [line.text for line in lines(server.requests[-1])]
         assert (len(shown), shown[-2:]) == (201, ["the last", "and now?"])
+
+
+async def test_a_turn_on_the_thread_of_a_hired_task_is_shown_the_task():
+    async with stage(Say("Twelve."), Say("Still twelve.")) as server:
+        hired = d.hire("researcher", "Count the ducks.")
+        await hired
+        await d.turn("researcher", "Go on.", thread=hired)
+        assert [tuple(line) for line in lines(server.requests[1])] == [("user", "Count the ducks."), ("user", "Go on.")]

@@ -184,8 +184,14 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         """The messages on its thread; none for a private task, nor for a message that begins one."""
         if message.to == RUNS or message.reply_to is None:
             return ()
+        return await asyncio.to_thread(self._read, message)
+
+    def _read(self, message: Message) -> Sequence[Message]:
+        """What was said on the thread; one that goes on from a hired task begins with that."""
         wanted = MessageFilter(room=message.room, thread=message.thread_root_id, only_said=True, limit=READ_MESSAGES)
-        return await asyncio.to_thread(self._store.messages, wanted)
+        said = self._store.messages(wanted)
+        root = self._store.message(message.thread_root_id)
+        return [root, *said] if root is not None and root.to == RUNS else said
 
 
 class _Late:
