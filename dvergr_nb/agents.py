@@ -46,7 +46,8 @@ def agent(
     """Defines an agent, or revises it, and gives its profile. From then on it takes part in every room where it is named.
 
     `model` is `provider:name`, with `endpoint` for a server of your own, or a model object. `tools` are typed functions, what
-    `d.tool` and `d.tools` give, or names of those. The same content again is the same version, other content the next one.
+    `d.tool` and `d.tools` give, or names of those. The same content again is the same version, other content the next one;
+    the definition that ran last is the one that acts.
     `budget` is in dollars per Run, None for no limit; `prices` are dollars per million tokens by the model's name. Raises
     `BadInput`, `BadModel`, `BadTool` or `ProfileConflict`, and changes nothing then.
     """
@@ -93,12 +94,11 @@ def _version(version: object) -> int:
 
 
 def _take_part(session: Session, profile: Profile) -> None:
-    """Where it takes part already, its next message is answered by the new version."""
-    latest = session.cast.profile(profile.id)
+    """Where it takes part already, its next message is answered by that version."""
     for room in session.rooms.live():
         there = room.delivery.participants.get(profile.id)
         if there is not None and getattr(there.handler, PROVENANCE, {}).get("profile_id") == profile.id:
-            room.join(profile.id, session.cast.handler(latest))
+            room.join(profile.id, session.cast.handler(profile))
 
 
 def profile(name: str, version: int | None = None) -> Profile:

@@ -44,13 +44,14 @@ async def test_a_version_that_was_used_with_other_content_is_a_conflict_and_chan
         assert lines(server.requests[0])[0].text == "a"
 
 
-async def test_an_older_version_that_is_repeated_does_not_become_the_latest():
+async def test_the_definition_that_ran_last_acts_also_where_it_is_an_older_version_again():
     async with stage(Say("Done."), instructions="a") as server:
         agent(server, instructions="b")
         assert agent(server, instructions="a", version=1).version == 1
         run = d.turn("researcher", "go")
         await run
-        assert (acted(run), lines(server.requests[0])[0].text) == (("researcher", 2), "b")
+        assert (acted(run), lines(server.requests[0])[0].text) == (("researcher", 1), "a")
+        assert d.profile("researcher", 2).instructions == "b"
 
 
 async def test_the_row_of_a_run_says_which_version_acted_also_of_a_message_that_waited_for_it():

@@ -61,13 +61,13 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         return len(list(iter(self)))
 
     def _profiles(self) -> dict[str, Profile]:
-        """The latest version of each: read once, for only this kernel writes to the store."""
+        """The version of each that acts: the one that was defined last here, else the latest."""
         if self._latest is None:
             self._latest = {profile.id: profile for profile in self._store.profiles()}
         return self._latest
 
     def profile(self, name: str, version: int | None = None) -> Profile:
-        """That version, the latest unless told otherwise. Raises `NoSuchProfile`."""
+        """That version, the one that acts unless told otherwise. Raises `NoSuchProfile`."""
         latest = self._profiles()
         if version is None and name in latest:
             return latest[name]
@@ -107,14 +107,17 @@ class Cast(Mapping[str, Callable[[], Handler]]):
             raise StoreFailed("", f"the definition of {profile.id!r} was answered with {answer!r}")
         self._models.setdefault(profile.id, {}).update(given)
         made = answer.profile
-        if made.id not in latest or latest[made.id].version <= made.version:
-            latest[made.id] = made
+        latest[made.id] = made  # the definition that ran last acts, also where it is an older version again
         return made
 
     def _bound(self, agent: str) -> dict[str, Any]:
         """Models by name: those of other agents may be named, its own come first."""
         every = {name: model for models in self._models.values() for name, model in models.items()}
         return every | self._models.get(agent, {})
+
+    def is_scripted(self, profile: Profile) -> bool:
+        """Whether its model is a script, which is said wherever its Runs are shown."""
+        return getattr(self._bound(profile.id).get(profile.model), "system", None) == "scripted"
 
     def close(self) -> None:
         """Lets go of the connections to providers, soon. On the loop."""
@@ -199,7 +202,7 @@ class _Late:
 
     def __init__(self, cast: Cast, profile: Profile) -> None:
         self._cast, self._profile = cast, profile
-        self.kind = "scripted" if profile.model.startswith("scripted") else "llm"
+        self.kind = "scripted" if cast.is_scripted(profile) else "llm"
         self.name = profile.model
         self._program: Program | None = None
 
