@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 
@@ -52,6 +53,33 @@ async def test_an_answer_without_end_is_cut_off_and_fails_typed(monkeypatch):
         assert end_of(run) == ("failed", "error")
         assert "longer than 1,000 characters" in run.row.error
         assert outcomes(run) == ["ModelConfused"] * len(server.requests)
+
+
+def streamed(finish: str, **delta: object) -> Raw:
+    """An answer of one piece, in a stream of OpenAI's."""
+    choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
+    said = {"id": "c", "created": 1, "model": "local", "object": "chat.completion.chunk", "choices": [choice]}
+    return Raw(f"data: {json.dumps(said)}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
+
+
+@pytest.mark.parametrize(
+    ("finish", "sentence"), [("length", "stopped at its limit of output tokens"), ("content_filter", "withheld")]
+)
+async def test_an_answer_that_was_cut_before_its_first_word_has_failed_and_says_why(finish, sentence):
+    async with stage(streamed(finish, content="")):
+        run = await d.turn("researcher", "speak").wait()
+        assert end_of(run) == ("failed", "error")
+        assert sentence in run.row.error
+
+
+@pytest.mark.parametrize(
+    ("name", "call_id"), [("  ", "c"), ("look", "  "), ("look\ud800", "c"), ("look\x00\x1b[31m", "c\ud800")]
+)
+async def test_names_and_ids_of_tools_may_be_anything_and_the_model_goes_on(name, call_id):
+    call = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": '{"n": 1}'}}
+    async with stage(streamed("tool_calls", tool_calls=[call]), Say("Went on."), tools=[look]) as server:
+        assert await d.turn("researcher", "look") == "Went on."
+        assert len(server.requests) == 2
 
 
 async def test_a_tool_round_and_an_answer_are_one_run_of_two_steps():

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, cast
 
 from pydantic_ai import Agent, AgentRun, CallToolsNode, ModelRequestNode
+from pydantic_ai.exceptions import ContentFilterError, OutputTokenLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End as Ended
@@ -26,6 +27,7 @@ from dvergr_nb.actors.tools.tool import Tool
 from dvergr_nb.agent_errors import ModelError, StepLimit
 from dvergr_nb.records.message import Message
 from dvergr_nb.records.profile import Profile
+from dvergr_nb.records.text import mended
 from dvergr_nb.runtime.context import Context
 from dvergr_nb.runtime.secrets import scrub
 
@@ -168,6 +170,8 @@ class ModelRounds:
         """What the response asks for: tools of ours, a check of its output, or nothing more."""
         response = cast(ModelResponse, self._response)
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        if not response.text and not calls and (known := _withheld(response, cast(Asked, self._asked).name)):
+            raise known
         if not self._is_for_output(calls):
             return Answer(text=scrub(response.text or ""), tool_calls=tuple(_named(part) for part in calls))
         if own := tuple(_named(part) for part in calls if part.tool_name in self._tools):
@@ -262,8 +266,21 @@ async def _first_request(run: AgentRun[Any, Any]) -> ModelRequestNode[Any, Any]:
     return node
 
 
+def _withheld(response: ModelResponse, model: str) -> ModelError | None:
+    """Why an answer without a word has none, where that was not for the model to decide."""
+    match response.finish_reason:
+        case "length":
+            return failure(OutputTokenLimitExceeded("it has said nothing"), model)
+        case "content_filter":
+            return failure(ContentFilterError("it has said nothing"), model)
+        case _:
+            return None
+
+
 def _named(part: ToolCallPart) -> ToolCall:
-    return ToolCall(id=part.tool_call_id or "call", name=part.tool_name or "tool")
+    """The call by words, whatever the provider has sent: it is sent back, which no lone surrogate could be."""
+    part.tool_name, part.tool_call_id = mended(part.tool_name), mended(part.tool_call_id)
+    return ToolCall(id=part.tool_call_id.strip() or "call", name=part.tool_name.strip() or "tool")
 
 
 def _as_text(output: Any) -> str:
