@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dvergr_nb.api import KERNEL
 from tests.rigs.kernel import Kernel, kernels
 from tests.rigs.lab import Lab
 
@@ -27,6 +28,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         inside = item.path.relative_to(HERE).parts if item.path.is_relative_to(HERE) else ()
         if inside and inside[0] in GROUPS:
             item.add_marker(inside[0])
+
+
+@pytest.fixture(autouse=True)
+def _no_closed_session_is_left() -> Iterator[None]:
+    """A test that has closed the current session leaves the process as a new one is: the next one opens its own."""
+    yield
+    if KERNEL.session is not None and not KERNEL.session.is_open:
+        KERNEL.__init__()  # type: ignore[misc]  # as in a new process
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -395,3 +395,4 @@ class Entry(Accounts):
         """
         self.task = None
         self.home_context = contextvars.Context()
+        self.__dict__.pop("wallet", None)

@@ -427,3 +427,28 @@ async def test_of_messages_that_wait_on_a_thread_each_is_answered_by_itself_with
         assert await asyncio.gather(*others) == ["answer to two", "answer to three"]
         assert [line.text for line in lines(server.requests[1])] == ["one", "answer to one", "two"]
         assert [line.text for line in lines(server.requests[2])] == ["one", "answer to one", "two", "answer to two", "three"]
+
+
+# At any moment -------------------------------------------------------------------------------------------------------
+
+
+async def steps_of_the_loop(count):
+    """Gives way to everything else so many times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_a_turn_stopped_at_any_step_of_the_loop_leaves_no_task_and_the_next_one_works():
+    with d.connect(":memory:"):
+        d.agent("player", model=d.scripted_model("one two three", pace=0.001), budget=None)
+        await d.turn("player", "warm up")
+        before = len(asyncio.all_tasks())
+        for count in range(60):
+            run = d.turn("player", "go", on_busy="queue")
+            await run.admitted
+            await steps_of_the_loop(count)
+            d.cancel_run(run)
+            await run.wait()
+            await steps_of_the_loop(3)
+            assert len(asyncio.all_tasks()) == before, f"stopped after {count} steps"
+        assert await d.turn("player", "go") == "one two three"

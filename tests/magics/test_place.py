@@ -194,7 +194,7 @@ def test_the_doctor_has_a_line_for_everything_and_each_says_ok_or_what_to_do(ter
     assert [line.split()[0] for line in lines] == [
         "store", "holder", "backlog", "reopened", "loop", "kernel", "widgets", "python", "threads"
     ]  # fmt: skip
-    assert "schema 2" in lines[0]
+    assert "schema 3" in lines[0]
     assert "0 units wait; last commit 20" in lines[2]
     assert "ms late" in lines[4]
     assert all("ok" in line for line in lines)

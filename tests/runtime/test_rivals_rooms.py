@@ -212,7 +212,7 @@ async def test_what_a_turn_had_done_before_it_was_cancelled_stays_on_record(open
         await run.wait()
         assert (end_of(run), run.row.steps) == (("cancelled", "cancel-requested"), 1)
         contents = [each.content for each in activity_of(session, run)]
-        assert contents == ["look", "stopped in round 2"]
+        assert contents == ["look", "stopped in round 2; until then: second round"]
         assert session.store.message(run.row.trigger).content == "go"
 
 

@@ -61,13 +61,13 @@ def test_a_decorated_function_is_a_tool_that_can_still_be_called():
 
 def test_the_decorator_takes_a_name_a_description_and_a_time_limit():
     @tool(name="plus", description="Sums.", timeout=2.5)
-    def add(a: int) -> int:
+    def added_otherwise(a: int) -> int:
         """Not this."""
         return a
 
-    assert (add.name, add.description, add.timeout) == ("plus", "Sums.", 2.5)
-    assert DEFINED["plus"] is add
-    assert "add" not in DEFINED
+    assert (added_otherwise.name, added_otherwise.description, added_otherwise.timeout) == ("plus", "Sums.", 2.5)
+    assert DEFINED["plus"] is added_otherwise
+    assert "added_otherwise" not in DEFINED
 
 
 def test_the_schema_says_types_defaults_and_what_the_docstring_says_of_each():
