@@ -51,6 +51,7 @@ OWNERS = {
     "genai_prices": ("actors",),
     "jupyter_client": ("actors",),
     "psutil": ("actors",),
+    "anyio": ("actors",),
 }
 
 LATE = ("pandas", "pyarrow")
