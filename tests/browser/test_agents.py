@@ -92,7 +92,7 @@ def test_details_have_rows_for_rounds_and_tools_and_tell_arguments_and_results_o
         told = card.root.get_by_role("group", name="Arguments and result of look")
         expect(told.locator("pre").first).to_have_text('{"question": "where <img src=x onerror=alert(1)> is it"}')
         expect(told.locator("pre").last).to_contain_text("<b>found</b> where <img src=x")
-        assert seen.page.locator(".dvergr :is(img, b:not(.dvergr-money b), script)").count() == 0
+        assert seen.page.locator(".dvergr :is(img, b, script)").count() == 0
         assert seen.page.evaluate(FAULTS) == []
         seen.page.keyboard.press("Enter")
         expect(told).to_have_count(0)

@@ -522,7 +522,7 @@ function spent(row) {
   return { amount: cost ? dollars(cost) : "price unknown", rest: of + others + left2, share, isLow };
 }
 var Money = class {
-  #amount = make("b");
+  #amount = make("span", { class: "dvergr-amount" });
   #rest = make("span");
   #fill = make("i");
   #meter = make("span", { class: "dvergr-progress dvergr-meter", "aria-hidden": "true" }, this.#fill);
@@ -586,7 +586,8 @@ var Reply = class {
     this.#note.hidden = !note;
     this.#more.hidden = !this.#isOpen && !length && !this.#isCut(result);
     attribute(this.#more, "aria-expanded", String(this.#isOpen));
-    say(this.#more, this.#isOpen ? "Show less" : length ? `Show all, ${some(length, "character")}` : "Show all");
+    const word2 = this.#isOpen ? "Show less" : length ? `Show all, ${some(length, "character")}` : "Show all";
+    say(this.#more, this.#more.hidden ? "" : word2);
   }
   /** @param {string} text whether lines of it are not seen */
   #isCut(text) {

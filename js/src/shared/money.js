@@ -61,7 +61,7 @@ export function spent(row) {
 
 /** What stands in a card's head. */
 export class Money {
-  #amount = make('b');
+  #amount = make('span', { class: 'dvergr-amount' });
   #rest = make('span');
   #fill = make('i');
   #meter = make('span', { class: 'dvergr-progress dvergr-meter', 'aria-hidden': 'true' }, this.#fill);

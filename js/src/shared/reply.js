@@ -57,7 +57,8 @@ export class Reply {
     this.#note.hidden = !note;
     this.#more.hidden = !this.#isOpen && !length && !this.#isCut(result);
     attribute(this.#more, 'aria-expanded', String(this.#isOpen));
-    say(this.#more, this.#isOpen ? 'Show less' : length ? `Show all, ${some(length, 'character')}` : 'Show all');
+    const word = this.#isOpen ? 'Show less' : length ? `Show all, ${some(length, 'character')}` : 'Show all';
+    say(this.#more, this.#more.hidden ? '' : word);
   }
 
   /** @param {string} text whether lines of it are not seen */
