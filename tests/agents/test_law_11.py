@@ -111,6 +111,8 @@ class Families(RuleBasedStateMachine):
                 if each.works or each.handle.row.status.value == "waiting":
                     d.cancel_run(each.handle)
             await d.drain(LIMIT_S)
+            for run in d.runs(status="waiting", limit=None):  # hired ones, which the money above them did not reach
+                d.cancel_run(run)
             self.session.store.flush(20)
             check_money(self.session)
             assert not [run for run in d.runs(limit=None) if not run.status.is_terminal]
