@@ -102,7 +102,7 @@ def _take_part(session: Session, profile: Profile) -> None:
 
 
 def profile(name: str, version: int | None = None) -> Profile:
-    """The profile of an agent, its latest version unless told otherwise. Raises `NoSuchProfile`."""
+    """The profile of an agent, the version that acts unless told otherwise. Raises `NoSuchProfile`."""
     if not isinstance(name, str):
         raise BadInput(f"an agent is named by its id, or given as its profile, not {shown(name)}")
     return current_session().cast.profile(name, None if version is None else _version(version))
