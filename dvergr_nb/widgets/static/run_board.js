@@ -1337,6 +1337,8 @@ var List = class {
   #current = null;
   /** @type {string | null} */
   #opened = null;
+  /** Where the list was scrolled to, in px, when the rows in view were last made. */
+  #top = 0;
   #body = make("div", { class: "dvergr-body", role: "rowgroup" });
   #scroller = make("div", { class: "dvergr-scroller", tabindex: -1 }, this.#body);
   #thumb = make("i", { class: "dvergr-thumb", "aria-hidden": "true" });
@@ -1361,9 +1363,9 @@ var List = class {
   get isHeld() {
     return this.#scroller.scrollTop > 1 || this.#body.contains(document.activeElement);
   }
-  /** First and last row in view, counted from 1. */
+  /** First and last row in view, counted from 1: never a row that is not drawn yet, which the foot would name. */
   get range() {
-    const first = Math.min(this.#ids.length, Math.floor(this.#scroller.scrollTop / this.#height + 0.5) + 1);
+    const first = Math.min(this.#ids.length, Math.floor(this.#top / this.#height + 0.5) + 1);
     return { first, last: Math.min(this.#ids.length, first + VIEW - 1) };
   }
   get opened() {
@@ -1423,7 +1425,8 @@ var List = class {
   }
   /** Makes the rows in view and those near it, keeps the one that has focus, and lets the others go. */
   #mount() {
-    const top = Math.floor(this.#scroller.scrollTop / this.#height);
+    this.#top = this.#scroller.scrollTop;
+    const top = Math.floor(this.#top / this.#height);
     const wanted = new Set(this.#ids.slice(Math.max(0, top - SPARE), top + VIEW + 1 + SPARE));
     if (this.#current) wanted.add(this.#current);
     for (const [id, row] of this.#rows) {
