@@ -18,7 +18,9 @@ import dvergr_nb as d
 from tests.benchmarks.contenders.lag import Lag
 
 ROUNDS = 10
-"""Of the turn whose rounds are timed: nine that use a tool, and the answer."""
+"""Of a turn as agents have them: nine that use a tool, and the answer."""
+LONG = 40
+"""Of a turn long enough to tell what a further round takes from what a turn takes to begin and to end on record."""
 AT_ONCE = 64
 SHORT = 3
 """Rounds of each of those at once."""
@@ -66,25 +68,29 @@ def bare(rounds: int) -> Callable[[], Awaitable[str]]:
 
 
 async def timed(turn: Callable[[], Awaitable[Any]]) -> float:
-    """Seconds per round of one turn."""
+    """Seconds of one turn."""
     before = time.perf_counter()
     await turn()
-    return (time.perf_counter() - before) / ROUNDS
+    return time.perf_counter() - before
 
 
 async def rounds(path: str, count: int) -> dict[str, Any]:
-    """Ours and the bare ones, one after the other."""
-    theirs = bare(ROUNDS)
-    found: dict[str, Any] = {"ours_s": [], "bare_s": []}
+    """Turns of both lengths, ours and the bare ones, one after the other; the shortest of some, `count` times."""
+    found: dict[str, Any] = {}
     async with d.connect(path):
-        d.agent("bench", model=model(ROUNDS), tools=[d.tool(look)], prices={"bench-1": {"input": 1, "output": 2}})
-        for _ in range(2):
-            await theirs()
-            await d.turn("bench", "go")
         for _ in range(count):
-            found["bare_s"].append(min([await timed(theirs) for _ in range(REPEATED)]))
-            found["ours_s"].append(min([await timed(lambda: d.turn("bench", "go").wait()) for _ in range(REPEATED)]))
+            for length in (ROUNDS, LONG):
+                for who, turn in (("ours", ours(length)), ("bare", bare(length))):
+                    await turn()
+                    found.setdefault(f"{who}_{length}_s", []).append(min([await timed(turn) for _ in range(REPEATED)]))
     return found
+
+
+def ours(length: int) -> Callable[[], Awaitable[Any]]:
+    """A turn of an agent of ours, until its end is on record."""
+    name = f"bench-{length}"
+    d.agent(name, model=model(length), tools=[d.tool(look)], prices={"bench-1": {"input": 1, "output": 2}})
+    return lambda: d.turn(name, "go").wait()
 
 
 async def at_once(path: str, kind: str) -> dict[str, Any]:
