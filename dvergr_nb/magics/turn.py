@@ -42,7 +42,7 @@ def parser() -> Parser:
     described.add_argument(
         "--budget", type=usd, metavar="USD", help="what its Run may spend, in dollars; $1 unless its agent says"
     )
-    described.add_argument("--model", metavar="NAME", help="another model than its agent's, such as openai:gpt-5-mini")
+    described.add_argument("--model", metavar="NAME", help="another model than its agent's, such as openai:gpt-6.1-terra")
     described.add_argument("--tag", action="append", default=[], metavar="T", help="a word to find its Run by; may be repeated")
     described.add_argument("--key", metavar="K", help="says it once: used again, the key gives the first Run")
     described.add_argument("-o", type=variable, dest="output", metavar="NAME", help="store the Run under this name")

@@ -85,7 +85,7 @@ class Profile:
     template_version: int = 1
     """Which wording of what this package adds to the instructions."""
     model: str
-    """`provider:name` such as `openai:gpt-5-mini`, or the name of a model that a cell of this kernel has given."""
+    """`provider:name` such as `openai:gpt-6.1-terra`, or the name of a model that a cell of this kernel has given."""
     endpoint: str | None = None
     """The base URL of a server that speaks the provider's protocol."""
     key_env: str | None = None

@@ -50,11 +50,11 @@ def untyped(n) -> str:
 
 
 AGENTS = [
-    (BadModel, {"model": "opnai:gpt-5-mini"}, "did you mean"),
-    (BadModel, {"model": "gpt-5-mini"}, "no model 'gpt-5-mini' is known in this kernel"),
+    (BadModel, {"model": "opnai:gpt-6.1-terra"}, "did you mean"),
+    (BadModel, {"model": "gpt-6.1-terra"}, "no model 'gpt-6.1-terra' is known in this kernel"),
     (BadModel, {"model": "openai:"}, "names a provider and no model"),
     (BadModel, {"model": 3}, "a model is 'provider:name'"),
-    (BadModel, {"model": "openai:gpt-5-mini"}, "OPENAI_API_KEY"),
+    (BadModel, {"model": "openai:gpt-6.1-terra"}, "OPENAI_API_KEY"),
     (BadModel, {"model": "anthropic:claude-sonnet-4-5", "key_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY"),
     (BadModel, {"model": "openai:x", "endpoint": "127.0.0.1:8000"}, "an endpoint is a base URL"),
     (BadModel, {"model": "openai:x", "endpoint": "http://user:secret@127.0.0.1:8000/v1"}, "no user, password or query"),

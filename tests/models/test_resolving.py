@@ -37,13 +37,16 @@ def refused(model: Any, bound: Mapping[str, Any] = MappingProxyType({}), **more:
 @pytest.mark.parametrize(
     ("model", "says"),
     [
-        ("opnai:gpt-5-mini", "did you mean 'openai'?"),
+        ("opnai:gpt-6.1-terra", "did you mean 'openai'?"),
         ("nobody:at-all", "names no provider that is known here; there are openai, "),
-        ("gpt-5-mini", "no model 'gpt-5-mini' is known in this kernel; write provider:name, such as 'openai:gpt-5-mini'"),
+        (
+            "gpt-6.1-terra",
+            "no model 'gpt-6.1-terra' is known in this kernel; write provider:name, such as 'openai:gpt-6.1-terra'",
+        ),
         ("openai:", "names a provider and no model"),
         ("openai: ", "names a provider and no model"),
         (":small", "names no provider"),
-        (3, "a model is 'provider:name', such as 'openai:gpt-5-mini', or a model object, not 3"),
+        (3, "a model is 'provider:name', such as 'openai:gpt-6.1-terra', or a model object, not 3"),
         ("", "a model is 'provider:name'"),
         ("groq:llama", 'needs the package groq, which is not installed; install it: pip install "pydantic-ai-slim[groq]"'),
     ],
@@ -63,8 +66,8 @@ def test_a_bound_name_that_is_no_model_is_refused() -> None:
 @pytest.mark.parametrize(
     ("model", "variable"),
     [
-        ("openai:gpt-5-mini", "OPENAI_API_KEY"),
-        ("openai-chat:gpt-5-mini", "OPENAI_API_KEY"),
+        ("openai:gpt-6.1-terra", "OPENAI_API_KEY"),
+        ("openai-chat:gpt-6.1-terra", "OPENAI_API_KEY"),
         ("anthropic:claude-haiku-4-5", "ANTHROPIC_API_KEY"),
         ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
         ("google-gla:gemini-2.5-flash", "GOOGLE_API_KEY"),
@@ -196,7 +199,7 @@ async def test_the_endpoint_of_the_environment_counts_as_one(monkeypatch) -> Non
     async with SERVERS["openai"](Say("moved")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         clients = Clients()
-        asked = resolved(Profile(id="reader", model="openai:gpt-5-mini"), None, {}, clients=clients)
+        asked = resolved(Profile(id="reader", model="openai:moved-there"), None, {}, clients=clients)
         assert (await ask(asked.model, streams=False)).text == "moved"
         assert asked.price is None
         await clients.aclose()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
+from genai_prices.data_snapshot import get_snapshot
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.usage import RequestUsage
 
@@ -100,29 +103,52 @@ def test_a_price_of_nothing_is_a_price() -> None:
 
 def test_the_profiles_price_comes_first() -> None:
     own = {"input": 9.0, "output": 9.0}
-    assert price_for(Profile(id="a", model="openai:gpt-5-mini", prices={"gpt-5-mini": own}), "gpt-5-mini", "openai") == own
+    assert (
+        price_for(Profile(id="a", model="openai:gpt-6.1-terra", prices={"gpt-6.1-terra": own}), "gpt-6.1-terra", "openai")
+        == own
+    )
 
 
-@pytest.mark.parametrize(
-    ("provider", "name"), [("openai", "gpt-5-mini"), ("openai-chat", "gpt-5-mini"), ("anthropic", "claude-haiku-4-5")]
-)
-def test_a_provider_itself_takes_its_list_price(provider, name) -> None:
+LISTED = [
+    ("openai", "gpt-5.4-mini"),  # plain
+    ("openai", "gpt-6.1-terra"),  # dearer where the input is long
+    ("openai-chat", "gpt-6.1-terra"),
+    ("openai", "gpt-5.6-luna"),  # cheaper from a day on
+    ("anthropic", "claude-haiku-4-5"),
+    ("anthropic", "claude-sonnet-4-6"),  # one price for all lengths from a day on
+    ("google", "gemini-3.8-flash"),
+]
+
+
+@pytest.mark.parametrize(("provider", "name"), LISTED)
+@pytest.mark.parametrize("tokens", [1_000, 200_000, 200_001, 272_000, 272_001, 900_000])
+@pytest.mark.parametrize("day", [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.datetime(2027, 6, 1, tzinfo=dt.UTC)], ids=str)
+def test_a_call_of_a_provider_itself_costs_what_its_list_says_for_its_length_and_day(provider, name, tokens, day) -> None:
+    told = RequestUsage(input_tokens=tokens, output_tokens=777, cache_read_tokens=500)
+    response = ModelResponse(parts=[TextPart("hi")], usage=told, timestamp=day)
     price = price_for(Profile(id="a", model=f"{provider}:{name}"), name, provider)
-    assert price is not None
-    assert 0 < price["cache_read"] < price["input"] < price["output"]
-
-
-def test_no_list_price_holds_anywhere_else() -> None:
-    assert price_for(Profile(id="a", model="openai:gpt-5-mini", endpoint=LOCAL), "gpt-5-mini", "openai") is None
-
-
-def test_no_list_price_holds_for_another_tier_of_service() -> None:
-    profile = Profile(id="a", model="openai:gpt-5-mini", settings={"openai_service_tier": "flex"})
-    assert price_for(profile, "gpt-5-mini", "openai") is None
+    cost = usage_of(response, Asked(model=scripted_model("hi"), name=name, provider=provider, price=price), "completed").cost
+    _, listed = get_snapshot().find_provider_model(name, None, provider.removesuffix("-chat"), None)
+    assert cost == pytest.approx(float(listed.get_prices(day).calc_price(told)["total_price"] * 1_000_000), abs=1)
 
 
 @pytest.mark.parametrize(
-    ("name", "provider"), [("claude-sonnet-4-5", "anthropic"), ("nothing-like-it", "openai"), ("a", "nowhere")]
+    "more",
+    [
+        {"endpoint": LOCAL},
+        {"settings": {"openai_service_tier": "flex"}},
+        {"settings": {"anthropic_cache_instructions": "1h"}},
+    ],
+    ids=["elsewhere", "another tier of service", "a longer cache"],
 )
-def test_a_price_with_tiers_or_of_an_unknown_model_is_none(name, provider) -> None:
+def test_a_list_price_holds_only_for_what_the_list_is_of(more) -> None:
+    assert price_for(Profile(id="a", model="openai:gpt-6.1-terra", **more), "gpt-6.1-terra", "openai") is None
+
+
+@pytest.mark.parametrize(("name", "provider"), [("nothing-like-it", "openai"), ("a", "nowhere")])
+def test_an_unknown_model_has_no_list_price(name, provider) -> None:
     assert list_price(name, provider) is None
+
+
+def test_a_model_of_the_list_without_a_price_of_its_text_has_none() -> None:
+    assert list_price("whisper-1", "openai").of(10, dt.datetime(2026, 12, 1, tzinfo=dt.UTC)) is None

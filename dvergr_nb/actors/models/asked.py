@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from dvergr_nb.actors.models.list_prices import ListPrice
     from dvergr_nb.records.money import Price
 
 
@@ -20,7 +21,7 @@ class Asked:
     name: str
     """As its profile asks for it, without the provider: prices go by this, whatever the answers say."""
     provider: str
-    price: Price | None
+    price: Price | ListPrice | None
     """Dollars per million tokens; None where nobody knows."""
     is_scripted: bool = False
     """Whether it plays a script, which is said wherever it is shown."""

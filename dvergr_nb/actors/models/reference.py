@@ -18,7 +18,7 @@ from dvergr_nb.records.text import clipped, shown
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-EXAMPLE: Final = "openai:gpt-5-mini"
+EXAMPLE: Final = "openai:gpt-6.1-terra"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from typing import TYPE_CHECKING, Any, Final
 
 from dvergr_nb.actors.models.asked import Asked
-from dvergr_nb.actors.models.list_prices import list_price
+from dvergr_nb.actors.models.list_prices import ListPrice, list_price
 from dvergr_nb.actors.models.reference import is_official
 from dvergr_nb.records.money import MICRO, MOST_USD, Price, Usage, cost_of
 from dvergr_nb.records.profile import Profile
@@ -20,6 +21,10 @@ NAME_LIMIT: Final = 200
 """Longest name under which a model answers, in characters; it may say anything."""
 MOST: Final = MOST_USD * MICRO
 """The most tokens and micro-dollars of one call that a record holds; a provider that says more is taken to mean this."""
+
+
+LONG_CACHE: Final = "1h"
+"""How settings of Anthropic's caches ask for the life that costs more."""
 
 
 def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usage:
@@ -44,7 +49,7 @@ def usage_of(response: ModelResponse | None, asked: Asked, outcome: str) -> Usag
         is_measured=_is_measured(said),
         outcome=outcome,
     )
-    priced = cost_of(usage, asked.price)
+    priced = cost_of(usage, _price_at(asked.price, usage.input_tokens, response.timestamp))
     return priced if priced.cost is None else dataclasses.replace(priced, cost=min(priced.cost, MOST))
 
 
@@ -53,16 +58,25 @@ def _count(said: int) -> int:
     return min(max(0, said), MOST)
 
 
+def _price_at(price: Price | ListPrice | None, input_tokens: int, at: dt.datetime) -> Price | None:
+    return price.of(input_tokens, at) if isinstance(price, ListPrice) else price
+
+
 def _is_measured(said: Any) -> bool:
     return bool(said.input_tokens or said.output_tokens) and not said.unmeasured_requests
 
 
-def price_for(profile: Profile, name: str, provider: str) -> Price | None:
-    """Dollars per million tokens: the profile's own, else the provider's list price where it is asked itself, else None.
+def price_for(profile: Profile, name: str, provider: str) -> Price | ListPrice | None:
+    """The profile's own price, else the provider's list price where it is asked itself, else None.
 
-    A setting that asks for a service tier makes the list price a guess, so there is none.
+    A setting that asks for another service tier, or that a cache is kept for longer, makes the list price a guess, so there
+    is none.
     """
     if name in profile.prices:
         return profile.prices[name]
-    is_plain = is_official(profile, provider) and not any("service_tier" in setting for setting in profile.settings)
-    return list_price(name, provider) if is_plain else None
+    is_listed = is_official(profile, provider) and not any(_changes_price(*setting) for setting in profile.settings.items())
+    return list_price(name, provider) if is_listed else None
+
+
+def _changes_price(setting: str, value: object) -> bool:
+    return "service_tier" in setting or value == LONG_CACHE
