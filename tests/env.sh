@@ -22,6 +22,7 @@ find_python() {
 # What an environment was made from: it is made again when any of it changes.
 environment_stamp() {
   printf '%s\n%s\n' "$VENV" "$1"
+  if [ -n "${DVERGR_NB_NEWEST:-}" ]; then echo newest; else cat "$ROOT/tests/locked.txt"; fi
   "$PY" -c 'import platform, sys; print(platform.python_version(), sys.base_prefix)' 2>/dev/null
   "$PY" - "$ROOT/pyproject.toml" <<'PY' 2>/dev/null
 import sys, tomllib
@@ -42,9 +43,11 @@ environment_is_valid() {
   return 1
 }
 
-# make_environment EXTRAS: .venv with the package (editable) and the extras, unless a valid one is there.
+# make_environment EXTRAS: .venv with the package (editable) and the extras, unless a valid one is there. The versions are
+# those of tests/locked.txt, so that nobody's new release changes what is tested; DVERGR_NB_NEWEST=1 takes the newest.
 make_environment() {
-  local extras="$1"
+  local extras="$1" versions=(--constraint "$ROOT/tests/locked.txt")
+  [ -z "${DVERGR_NB_NEWEST:-}" ] || versions=(--upgrade --upgrade-strategy eager)
   ! environment_is_valid "$extras" || return 0
   if ! "$PY" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || ! "$PY" -m pip --version >/dev/null 2>&1; then
     local python
@@ -53,7 +56,7 @@ make_environment() {
     "$python" -m venv --clear "$VENV" || die "$python cannot make an environment; on Debian: apt-get install python3-venv"
   fi
   say "installing dvergr_nb[$extras] into .venv"
-  "$PY" -m pip install --quiet --no-compile --disable-pip-version-check --editable "$ROOT[$extras]" || die "pip could not install dvergr_nb[$extras]"
+  "$PY" -m pip install --quiet --no-compile --disable-pip-version-check "${versions[@]}" --editable "$ROOT[$extras]" || die "pip could not install dvergr_nb[$extras]"
   environment_stamp "$extras" > "$VENV/dvergr-$extras.stamp"
 }
 
