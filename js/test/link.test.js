@@ -89,6 +89,15 @@ test('where nothing lives there is no beat to miss', () => {
   assert.equal(asked(model, 'ping'), 0);
 });
 
+test('a Run that began after the word that nothing lives is asked after, however its row came', () => {
+  const { model, time, link } = linked();
+  model.say({ type: 'rest', rev: 1, at: 1_700_000_000_000 });
+  model.say(snapshot([run(1)], 2));
+  time.pass(6000);
+  assert.equal(asked(model, 'ping'), 1);
+  assert.equal(link.presence, 'busy');
+});
+
 test('slower beats are waited for longer', () => {
   const { model, time, link } = linked();
   model.say(snapshot([run(1)]));

@@ -898,7 +898,6 @@ var Link = class {
   /** @type {number[]} */
   #skews = [];
   #every = 1;
-  #rests = false;
   #heard = 0;
   #last;
   #suspects = false;
@@ -1033,10 +1032,8 @@ var Link = class {
         return this.#patch(message);
       case "beat":
         this.#every = message.every_s;
-        this.#rests = false;
         return this.#compare(message.rev);
       case "rest":
-        this.#rests = true;
         return this.#compare(message.rev);
       case "details":
         this.#acts.delete(message.id);
@@ -1059,7 +1056,6 @@ var Link = class {
     for (const id of message.gone) this.rows.delete(id);
     this.rev = message.rev;
     this.cut = message.cut;
-    this.#rests = false;
     this.#settle(message.rows);
     this.#tell({ rows: message.rows.map((row) => row.id), gone: message.gone });
     this.#tickOn();
@@ -1106,9 +1102,10 @@ var Link = class {
       this.#tickOn();
     });
   }
+  /** Judged by what lives here: Python may have said that nothing does just before something began. */
   #tick() {
     const silent = this.time.now() - this.#last;
-    if (this.presence === "live" && !this.#rests && silent > (MISSING + 1) * this.#every * 1e3) this.#suspect();
+    if (this.presence === "live" && this.#lives && silent > (MISSING + 1) * this.#every * 1e3) this.#suspect();
     if (this.presence !== "gone") this.#tell({ tick: true });
   }
   /** A late timer proves nothing: what is queued here gets its turn and Python is asked, then silence counts. */

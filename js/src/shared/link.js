@@ -63,7 +63,6 @@ export class Link {
   /** @type {number[]} */
   #skews = [];
   #every = 1;
-  #rests = false;
   #heard = 0;
   #last;
   #suspects = false;
@@ -214,10 +213,8 @@ export class Link {
         return this.#patch(message);
       case 'beat':
         this.#every = message.every_s;
-        this.#rests = false;
         return this.#compare(message.rev);
       case 'rest':
-        this.#rests = true;
         return this.#compare(message.rev);
       case 'details':
         this.#acts.delete(message.id);
@@ -241,7 +238,6 @@ export class Link {
     for (const id of message.gone) this.rows.delete(id);
     this.rev = message.rev;
     this.cut = message.cut;
-    this.#rests = false;
     this.#settle(message.rows);
     this.#tell({ rows: message.rows.map((row) => row.id), gone: message.gone });
     this.#tickOn();
@@ -295,9 +291,10 @@ export class Link {
     });
   }
 
+  /** Judged by what lives here: Python may have said that nothing does just before something began. */
   #tick() {
     const silent = this.time.now() - this.#last;
-    if (this.presence === 'live' && !this.#rests && silent > (MISSING + 1) * this.#every * 1000) this.#suspect();
+    if (this.presence === 'live' && this.#lives && silent > (MISSING + 1) * this.#every * 1000) this.#suspect();
     if (this.presence !== 'gone') this.#tell({ tick: true });
   }
 
