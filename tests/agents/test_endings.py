@@ -73,6 +73,28 @@ async def test_an_answer_that_was_cut_before_its_first_word_has_failed_and_says_
         assert sentence in run.row.error
 
 
+async def test_a_refusal_fails_the_turn_with_the_words_of_the_model():
+    async with stage(streamed("stop", refusal="I must not say that.")):
+        run = await d.turn("researcher", "speak").wait()
+        assert end_of(run) == ("failed", "error")
+        assert "I must not say that" in run.row.error
+        assert "ask differently" in run.row.error
+
+
+@pytest.mark.parametrize(
+    ("finish", "sentence"), [("length", "stopped at its limit of output tokens"), ("content_filter", "withheld")]
+)
+async def test_case_40_a_text_that_was_cut_short_is_the_reply_and_why_it_ends_there_is_on_record(finish, sentence):
+    async with stage(use(("look", {"n": 1})), streamed(finish, content="Ducks are"), tools=[look]):
+        run = d.turn("researcher", "speak")
+        assert await run == "Ducks are"
+        assert (end_of(run), said()) == (("completed", None), ["Ducks are"])
+        (told,) = [each.content for each in activity(run) if "ended in an error" in each.content]
+        assert told.startswith("round 2 ended in an error")
+        assert sentence in told
+        assert ("round", "end", "failed", None) in facts(run)
+
+
 @pytest.mark.parametrize(
     ("name", "call_id"), [("  ", "c"), ("look", "  "), ("look\ud800", "c"), ("look\x00\x1b[31m", "c\ud800")]
 )

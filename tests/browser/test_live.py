@@ -56,6 +56,7 @@ def test_cards_say_kernel_busy_during_a_blocking_cell_and_catch_up_after(ready: 
         gate = seen.gate()
         seen.run(0, 1, 2, 3)
         cards = [seen.card(name) for name in ("one", "two", "three")]
+        moves(*(card.news for card in cards))  # all of them count before the cell begins
         seen.notebook.begin_cell(4)
         for card in cards:
             card.shows("kernel busy")

@@ -20,7 +20,7 @@ from dvergr_nb.actors.agents.spans import TurnSpans
 from dvergr_nb.actors.models.failures import failure, is_worth_another_try, pause_before
 from dvergr_nb.actors.models.resolving import Asked
 from dvergr_nb.actors.models.usage import usage_of
-from dvergr_nb.actors.program import Answer, Complete, Continue, End, Round, ToolCall
+from dvergr_nb.actors.program import Answer, Broken, Complete, Continue, End, Round, ToolCall
 from dvergr_nb.actors.tools.result import as_text
 from dvergr_nb.actors.tools.running import run_tool
 from dvergr_nb.actors.tools.tool import Tool
@@ -170,10 +170,12 @@ class ModelRounds:
         """What the response asks for: tools of ours, a check of its output, or nothing more."""
         response = cast(ModelResponse, self._response)
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        if not response.text and not calls and (known := _withheld(response, cast(Asked, self._asked).name)):
-            raise known
+        cut = None if calls else _cut_short(response, cast(Asked, self._asked).name)
+        if cut is not None and not response.text:
+            raise cut
         if not self._is_for_output(calls):
-            return Answer(text=scrub(response.text or ""), tool_calls=tuple(_named(part) for part in calls))
+            end = Complete() if cut is None else Broken(error=str(cut))
+            return Answer(text=scrub(response.text or ""), tool_calls=tuple(_named(part) for part in calls), end=end)
         if own := tuple(_named(part) for part in calls if part.tool_name in self._tools):
             return Answer(tool_calls=own)
         try:
@@ -266,13 +268,14 @@ async def _first_request(run: AgentRun[Any, Any]) -> ModelRequestNode[Any, Any]:
     return node
 
 
-def _withheld(response: ModelResponse, model: str) -> ModelError | None:
-    """Why an answer without a word has none, where that was not for the model to decide."""
+def _cut_short(response: ModelResponse, model: str) -> ModelError | None:
+    """Why an answer ends where it does, or has not a word, where that was not for the model to decide."""
+    words = "what it said until then stands" if response.text else "it has said nothing"
     match response.finish_reason:
         case "length":
-            return failure(OutputTokenLimitExceeded("it has said nothing"), model)
+            return failure(OutputTokenLimitExceeded(words), model)
         case "content_filter":
-            return failure(ContentFilterError("it has said nothing"), model)
+            return failure(ContentFilterError(str((response.provider_details or {}).get("refusal") or words)), model)
         case _:
             return None
 
