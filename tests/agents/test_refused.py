@@ -94,6 +94,23 @@ async def test_what_is_wrong_with_an_agent_is_said_when_it_is_defined(kind, give
         assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("settings", {"settings": {"extra_headers": {"X-Api-Key": "a-key-of-the-environment"}}}),
+        ("settings", {"settings": {"extra_headers": {"Authorization": "Bearer abcdefgh12345678"}}}),
+        ("instructions", {"instructions": "Use sk-abcdefghijklmnop1234 for it."}),
+        ("skills", {"skills": [d.Skill(id="pay", description="Pays.", instructions="It is a-key-of-the-environment.")]}),
+    ],
+)
+async def test_a_key_in_a_profile_is_refused_and_not_repeated(field, given, monkeypatch):
+    monkeypatch.setenv("SHOP_API_KEY", "a-key-of-the-environment")
+    async with stage() as server:
+        with nothing_changes(), pytest.raises(BadInput, match=f"{field} of 'wrong' would store a key") as caught:
+            agent(server, "wrong", **given)
+        assert not any(key in str(caught.value) for key in ("a-key-of-the-environment", "abcdefgh"))
+
+
 @pytest.mark.parametrize("name", ["", "_runs", "user", 3])
 async def test_an_agent_has_a_name_that_can_be_addressed(name):
     async with stage() as server:

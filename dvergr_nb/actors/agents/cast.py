@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dvergr_nb.actors.program import Program, Rounds
 from dvergr_nb.actors.turn import turn_of
 from dvergr_nb.agent_errors import NoSuchProfile, ProfileConflict
-from dvergr_nb.errors import StoreFailed
+from dvergr_nb.errors import BadInput, StoreFailed
 from dvergr_nb.records.message import RUNS, Message
 from dvergr_nb.records.operation import Define, Defined
 from dvergr_nb.records.query import MessageFilter
@@ -19,6 +20,7 @@ from dvergr_nb.runtime.handler import BUDGET, CHECK, PROVENANCE
 from dvergr_nb.runtime.ports import Store
 from dvergr_nb.runtime.reply import Handler
 from dvergr_nb.runtime.request import Asker
+from dvergr_nb.runtime.secrets import scrub
 from dvergr_nb.runtime.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -95,11 +97,14 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         return self._tools
 
     def define(self, profile: Profile, model: Any) -> Profile:
-        """Stores the profile, whose version the store decides, and waits for it. Raises `BadModel` or `ProfileConflict`."""
+        """Stores the profile, whose version the store decides, and waits for it. Raises `BadInput`, `BadModel` or
+        `ProfileConflict`.
+        """
         from dvergr_nb.actors.models.resolving import usable
 
         given = {} if isinstance(model, str) else {profile.model: model}
         usable(profile, None, self._bound(profile.id) | given)
+        _check_secrets(profile)
         latest, asker = self._profiles(), self._asker()
         unit = Define(tenant_id=asker.tenant_id, user_id=asker.user_id, profile=profile, at=asker.clock.now())
         answer = self._store.submit(unit).result(DEFINE_S)
@@ -195,6 +200,16 @@ class Cast(Mapping[str, Callable[[], Handler]]):
         said = self._store.messages(wanted)
         root = self._store.message(message.thread_root_id)
         return [root, *said] if root is not None and root.to == RUNS else said
+
+
+def _check_secrets(profile: Profile) -> None:
+    """A profile is on record for good, so no key may be in it. Raises `BadInput`."""
+    for name, value in profile.content().items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if scrub(text) != text:
+            raise BadInput(
+                f"{name} of {profile.id!r} would store a key; keep it in an environment variable, and name that with key_env="
+            )
 
 
 class _Late:
