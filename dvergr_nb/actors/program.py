@@ -30,6 +30,8 @@ class Complete:
     """The reply, where it is not the answer's text."""
     value: Any = None
     """What awaiting the Run gives, where that is not the text."""
+    missing: Exception | None = None
+    """What the turn fails with if it ends without any text, where that is no silence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,10 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """The program cannot go on, and says so instead of raising: the turn ends, its last text is still the reply."""
+    """The program cannot go on, and says so instead of raising: the turn ends, its last text is still the reply.
+
+    A turn without any text has failed with it.
+    """
 
     error: str
 

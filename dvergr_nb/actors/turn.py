@@ -47,6 +47,8 @@ class _Turn:
         self._text = ""
         """The last text of the turn that is on no record yet: its reply, if it ends now."""
         self._value: Any = None
+        self._missing: Exception | None = None
+        """Why it is a failure, and no silence, to end without a text."""
 
     async def answer(self) -> Given:
         """All rounds, and what they come to."""
@@ -69,14 +71,15 @@ class _Turn:
             if await self._ctx.is_broke():
                 return self._stopped(Suspend(reason=Reason.BUDGET_EXHAUSTED), self._text)
             match await self._round():
-                case Complete(text=text, value=value):
-                    self._text, self._value = self._text if text is None else text, value
+                case Complete(text=text, value=value, missing=missing):
+                    self._text, self._value, self._missing = self._text if text is None else text, value, missing
                     await self._inbox.settled()
                     if self._inbox.is_suspended or not self._inbox.needs_round:
                         return self._ended()
                     self._overtaken()
                 case Broken(error=error):
                     self._journal.tell(f"round {self._begun} ended in an error: {error}")
+                    self._missing = RuntimeError(error)
                     return self._reply()
                 case Suspend() as end:
                     return self._stopped(end, self._text)
@@ -165,6 +168,8 @@ class _Turn:
             return Reply(content=self._text, facts=self._journal.take(), value=self._value)
         if self._journal.has_facts:
             self._journal.tell(f"round {self._begun} ended without a text")
+        if self._missing is not None:
+            raise self._missing
         return None
 
     def _stopped(self, end: Suspend, text: str = "") -> Pause:

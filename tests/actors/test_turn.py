@@ -336,6 +336,12 @@ async def test_a_round_that_ends_in_an_error_ends_the_loop_and_its_text_is_the_r
     assert turn.facts[-1] == ("round", "end", "scripted", "round 1", "failed")
 
 
+async def test_a_round_that_ends_in_an_error_before_any_text_fails():
+    turn = Turn(scripted([script.fail("overloaded", raises=False)]))
+    with pytest.raises(RuntimeError, match="overloaded"):
+        await turn.given()
+
+
 async def test_a_turn_without_any_text_gives_no_reply_and_never_repeats_an_old_one():
     handler = scripted("old")
     await Turn(handler).given()

@@ -219,11 +219,21 @@ async def test_silence_is_a_completed_run_without_a_message():
         assert run.row.cost == CALL
 
 
-async def test_an_empty_answer_is_a_completed_run_without_a_reason_and_says_so():
-    async with stage(Say("")) as server:
-        run = await d.turn("researcher", "anything?").wait()
-        assert (end_of(run), said(), len(server.requests)) == (("completed", None), [], 1)
+@pytest.mark.parametrize("blank", ["", " \n\t"])
+async def test_an_answer_without_a_word_fails_says_why_and_is_paid(blank):
+    async with stage(Say(blank)) as server:
+        run = d.turn("researcher", "anything?")
+        with pytest.raises(RunFailed, match="it has said nothing"):
+            await run
+        assert (end_of(run), said(), len(server.requests)) == (("failed", "error"), [], 1)
         assert "round 1 ended without a text" in [each.content for each in activity(run)]
+        assert run.row.cost == CALL
+
+
+async def test_what_was_said_beside_tools_is_the_reply_where_the_last_answer_is_empty():
+    async with stage(use(("look", {"n": 1}), text="I look."), Say(""), tools=[look]):
+        run = d.turn("researcher", "anything?")
+        assert await run == "I look."
 
 
 # Limits --------------------------------------------------------------------------------------------------------------

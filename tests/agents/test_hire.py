@@ -108,7 +108,7 @@ async def test_a_task_that_fails_or_comes_to_nothing_has_no_output():
         assert (end_of(refused), [each.content for each in private(refused)]) == (("failed", "program-error"), ["one"])
         nothing = await d.hire("researcher", "two").wait()
         assert (end_of(nothing), [each.content for each in private(nothing)]) == (("failed", "program-error"), ["two"])
-        assert "without an answer" in (nothing.row.error or "")
+        assert "it has said nothing" in (nothing.row.error or "")
 
 
 async def test_case_71_a_tool_that_fails_its_task_leaves_the_tools_of_its_round_on_record_and_what_was_spent():

@@ -40,7 +40,7 @@ async def test_case_41_a_turn_that_adds_nothing_does_not_say_again_what_was_said
         await first
         second = await d.turn("researcher", "go on", thread=first).wait()
         assert "An answer." in [line.text for line in lines(server.requests[1])]
-        assert (end_of(second), said()) == (("completed", None), ["An answer."])
+        assert (end_of(second), said()) == (("failed", "error"), ["An answer."])
 
 
 async def test_case_60_facts_of_a_tool_name_it_and_hold_no_argument_and_no_result():

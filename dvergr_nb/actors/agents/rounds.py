@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar, cast
 
 from pydantic_ai import Agent, AgentRun, CallToolsNode, ModelRequestNode
-from pydantic_ai.exceptions import ContentFilterError, OutputTokenLimitExceeded
+from pydantic_ai.exceptions import ContentFilterError, OutputTokenLimitExceeded, UnexpectedModelBehavior
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End as Ended
@@ -174,7 +174,7 @@ class ModelRounds:
         if cut is not None and not response.text:
             raise cut
         if not self._is_for_output(calls):
-            end = Complete() if cut is None else Broken(error=str(cut))
+            end = Complete(missing=self._nothing()) if cut is None else Broken(error=str(cut))
             return Answer(text=scrub(response.text or ""), tool_calls=tuple(_named(part) for part in calls), end=end)
         if own := tuple(_named(part) for part in calls if part.tool_name in self._tools):
             return Answer(tool_calls=own)
@@ -183,6 +183,10 @@ class ModelRounds:
         except asyncio.CancelledError:
             self._settled, self._request = self._before  # a round that is cut was never answered
             raise
+
+    def _nothing(self) -> ModelError | None:
+        """Semantics 2.12: a turn that has come to no text has failed; to have nothing to say, a model says so."""
+        return failure(UnexpectedModelBehavior("it has said nothing"), cast(Asked, self._asked).name)
 
     def _is_for_output(self, calls: Sequence[ToolCallPart]) -> bool:
         """Whether the answer is to be checked as the turn's output, or has that beside tools."""
