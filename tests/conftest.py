@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -21,6 +22,12 @@ LIMIT_S = 60.0
 
 GROUPS = ("kernel", "crash", "browser", "notebooks")
 """Folders of `tests/` whose tests carry the folder's name as their marker."""
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores interrupts; tests of interrupts need what a kernel has."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
