@@ -47,8 +47,6 @@ class _Turn:
         self._text = ""
         """The last text of the turn that is on no record yet: its reply, if it ends now."""
         self._value: Any = None
-        self._missing: Exception | None = None
-        """Why it is a failure, and no silence, to end without a text."""
 
     async def answer(self) -> Given:
         """All rounds, and what they come to."""
@@ -72,15 +70,14 @@ class _Turn:
                 return self._stopped(Suspend(reason=Reason.BUDGET_EXHAUSTED), self._text)
             match await self._round():
                 case Complete(text=text, value=value, missing=missing):
-                    self._text, self._value, self._missing = self._text if text is None else text, value, missing
+                    self._text, self._value = self._text if text is None else text, value
                     await self._inbox.settled()
                     if self._inbox.is_suspended or not self._inbox.needs_round:
-                        return self._ended()
+                        return self._ended(missing)
                     self._overtaken()
                 case Broken(error=error):
                     self._journal.tell(f"round {self._begun} ended in an error: {error}")
-                    self._missing = RuntimeError(error)
-                    return self._reply()
+                    return self._reply(RuntimeError(error))
                 case Suspend() as end:
                     return self._stopped(end, self._text)
 
@@ -156,20 +153,21 @@ class _Turn:
 
     # The end ---------------------------------------------------------------------------------------------------------
 
-    def _ended(self) -> Given:
+    def _ended(self, missing: Exception | None) -> Given:
         """No await lies between the look at the inbox and its closing, so that nothing can slip in unseen."""
         if self._inbox.is_suspended:
             return self._stopped(Suspend(), self._text)
         self._inbox.close()
-        return self._reply()
+        return self._reply(missing)
 
-    def _reply(self) -> Reply | None:
+    def _reply(self, missing: Exception | None) -> Reply | None:
+        """The last text. Where there is none, raises what the turn has failed with; silence gives None."""
         if self._text:
             return Reply(content=self._text, facts=self._journal.take(), value=self._value)
         if self._journal.has_facts:
             self._journal.tell(f"round {self._begun} ended without a text")
-        if self._missing is not None:
-            raise self._missing
+        if missing is not None:
+            raise missing
         return None
 
     def _stopped(self, end: Suspend, text: str = "") -> Pause:

@@ -297,6 +297,19 @@ async def test_case_48_what_is_included_without_a_cut_is_in_the_very_next_round(
         assert [line.text for line in lines(server.requests[1])] == ["go", "look", "seen", "by the way"]
 
 
+async def test_what_came_during_an_answer_without_a_word_has_a_round_of_its_own_and_the_turn_does_not_fail():
+    gate = asyncio.Event()
+    async with stage(Say("", when=gate), Say("Now I can.")) as server:
+        join = d.Attention(memory="include", control="integrate")
+        d.room().join("researcher", d.current_session().cast["researcher"](), attention=lambda message, situation: join)
+        run = d.turn("researcher", "go")
+        await server.requested()
+        d.turn("researcher", "here is more", thread=run)
+        gate.set()
+        assert await run == "Now I can."
+        assert (run.row.status, len(server.requests)) == ("completed", 2)
+
+
 async def test_case_49_a_boundary_that_is_not_supported_is_deferred_and_there_is_one_call_and_one_run():
     gate = asyncio.Event()
     async with stage(Say("Done.", when=gate)) as server:

@@ -111,6 +111,17 @@ async def test_a_task_that_fails_or_comes_to_nothing_has_no_output():
         assert "it has said nothing" in (nothing.row.error or "")
 
 
+async def test_a_task_whose_checked_output_has_no_word_has_failed_and_says_so():
+    def nothing_of(count: int) -> str:
+        """Makes nothing of it."""
+        return "" * count
+
+    async with stage(use(("final_result", {"count": 3}))):
+        run = await d.hire("researcher", "count", output_type=nothing_of).wait()
+        assert (end_of(run), [each.content for each in private(run)]) == (("failed", "program-error"), ["count"])
+        assert "without an answer" in (run.row.error or "")
+
+
 async def test_case_71_a_tool_that_fails_its_task_leaves_the_tools_of_its_round_on_record_and_what_was_spent():
     """There are no cleanups of worlds (design.md 12); what fails a task is what its tool raises."""
 
